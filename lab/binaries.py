@@ -211,7 +211,7 @@ class Binaries:
     def _go(self, go: str, workspace: Path, arguments: Sequence[str], binary: Binary) -> None:
         environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GOWORK": "off"}
         done = subprocess.run(
-            [go, *arguments], cwd=workspace, env=environment, capture_output=True, text=True
+            [go, *arguments], check=False, cwd=workspace, env=environment, capture_output=True, text=True
         )
         if done.returncode != 0:
             last = "\n".join(done.stderr.strip().splitlines()[-5:])
@@ -248,9 +248,10 @@ def find_go() -> str:
     beside = Path(sys.executable).parent / "go"
     candidates = [path for path in (shutil.which("go"), str(beside)) if path and Path(path).exists()]
     for candidate in candidates:
-        done = subprocess.run([candidate, "env", "GOVERSION"], capture_output=True, text=True)
-        version = done.stdout.strip().removeprefix("go").split(".")
-        if len(version) >= 2 and tuple(map(int, version[:2])) >= GO_MINIMUM:
+        done = subprocess.run([candidate, "env", "GOVERSION"], check=False, capture_output=True, text=True)
+        major, _, rest = done.stdout.strip().removeprefix("go").partition(".")
+        minor = rest.partition(".")[0]
+        if major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= GO_MINIMUM:
             return candidate
     wanted = ".".join(map(str, GO_MINIMUM))
     raise LabError(

@@ -128,9 +128,7 @@ def catalogue(os: str = "linux", arch: str = "amd64") -> tuple[Binary, ...]:
             version=HELM,
             module=f"helm.sh/helm/v3@v{HELM}",
             package="helm.sh/helm/v3/cmd/helm",
-            release=Release(
-                "https://get.helm.sh", helm_tar, f"{helm_tar}.sha256sum", f"{os}-{arch}/helm"
-            ),
+            release=Release("https://get.helm.sh", helm_tar, f"{helm_tar}.sha256sum", f"{os}-{arch}/helm"),
             # Without these `helm template` takes every cluster for v1.20.0.
             ldflags=(
                 f"-X helm.sh/helm/v3/internal/version.version=v{HELM} "

@@ -1,0 +1,497 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A light way to the Kubernetes API: plain mappings in and out, pages, watches, one deadline.
+
+Source of the rules: Kubernetes API concepts (chunked lists, watch bookmarks, 410 Gone), API
+conventions (Status, Retry-After), server-side apply.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+
+from .clock import Clock, Deadline, SystemClock
+from .connection import Connection, resolve
+
+PAGE = 500
+REQUEST_SECONDS = 60.0
+"""The longest that one ordinary request may take, whatever the deadline leaves."""
+WATCH_SECONDS = 300
+"""How long a watch is asked to run before the server ends it and it is taken up again."""
+RETRY_SECONDS = 30.0
+"""How long a failing request is repeated where no deadline was given."""
+BACKOFF_FIRST_SECONDS, BACKOFF_MOST_SECONDS = 0.1, 5.0
+RETRIED = (429, 500, 502, 503, 504)
+NEVER_HALF_DONE = (429, 503)
+"""Answers after which a POST may be repeated: the server says that it did not begin."""
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+Body = Mapping[str, Any]
+Items = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind of object as the API addresses it; ``group`` is empty for the core API."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        parts = [root + inside, self.plural, name, subresource]
+        return "/".join(part for part in parts if part)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+DRA = "resource.k8s.io"
+CLAIMS = Resource(DRA, "v1", "resourceclaims", "ResourceClaim")
+CLAIM_TEMPLATES = Resource(DRA, "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+SLICES = Resource(DRA, "v1", "resourceslices", "ResourceSlice", namespaced=False)
+DEVICE_CLASSES = Resource(DRA, "v1", "deviceclasses", "DeviceClass", namespaced=False)
+PODS = Resource("", "v1", "pods", "Pod")
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+EVENTS = Resource("", "v1", "events", "Event")
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+SECRETS = Resource("", "v1", "secrets", "Secret")
+RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
+REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
+DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+COMPUTE_CLASSES = Resource("cloud.google.com", "v1", "computeclasses", "ComputeClass", namespaced=False)
+
+
+class KubernetesError(Exception):
+    """An answer other than success, or none.
+
+    ``status`` is the HTTP code (0: no answer), ``reason`` the API's own word for it, ``attempted``
+    the verb and path.
+    """
+
+    def __init__(self, attempted: str, status: int, reason: str, message: str) -> None:
+        super().__init__(f"{attempted}: {f'{status} ' if status else ''}{reason}: {message}")
+        self.attempted = attempted
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+
+class NotFound(KubernetesError):
+    """The object, or the API that serves it, does not exist."""
+
+
+class Forbidden(KubernetesError):
+    """Who we are may not do this."""
+
+
+class Conflict(KubernetesError):
+    """Somebody else wrote first, or the object exists."""
+
+
+class Gone(KubernetesError):
+    """The resource version is too old: list again."""
+
+
+class Unreachable(KubernetesError):
+    """No answer at all, for as long as was allowed."""
+
+
+class DeadlineExceeded(KubernetesError):
+    """The deadline of the whole operation passed."""
+
+
+ERRORS: dict[int, type[KubernetesError]] = {
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One change seen by a watch: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``."""
+
+    type: str
+    object: dict[str, Any]
+
+
+class Listing:
+    """The items of a list, one by one, a page at a time; afterwards ``resource_version``."""
+
+    def __init__(self, api: Kubernetes, resource: Resource, path: str, query: Body) -> None:
+        self._api = api
+        self._resource = resource
+        self._path = path
+        self._query = dict(query)
+        self.resource_version = ""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        token = ""
+        while True:
+            page = self._page(token)
+            # The first page's version is the one the whole list is consistent with.
+            self.resource_version = self.resource_version or page["metadata"]["resourceVersion"]
+            token = page["metadata"].get("continue", "")
+            for item in page.get("items") or []:
+                yield {
+                    "apiVersion": self._resource.api_version,
+                    "kind": self._resource.kind,
+                    **item,
+                }
+            if not token:
+                return
+
+    def _page(self, token: str) -> dict[str, Any]:
+        query = self._query | ({"continue": token} if token else {})
+        return self._api.request("GET", self._path, query=query)
+
+
+class Kubernetes:
+    """The Kubernetes API over one connection.
+
+    Every request is repeated with backoff and jitter after 429, 5xx and connection errors until the
+    deadline, never after 400, 401, 403 or 404. All methods raise ``KubernetesError``.
+    """
+
+    def __init__(self, connection: Connection, clock: Clock, deadline: Deadline | None = None) -> None:
+        self.connection = connection
+        self._clock = clock
+        self._deadline = deadline
+        self._pool = make_pool(connection)
+
+    @classmethod
+    def connect(cls, auth: Mapping[str, Any], clock: Clock | None = None) -> Kubernetes:
+        """Return the API that kubernetes.core's options and variables lead to."""
+        return cls(resolve(auth), clock or SystemClock())
+
+    def within(self, deadline: Deadline) -> Kubernetes:
+        """Return the same connection with one deadline for everything that is asked through it."""
+        other = object.__new__(Kubernetes)
+        other.connection, other._clock = self.connection, self._clock
+        other._deadline, other._pool = deadline, self._pool
+        return other
+
+    # Reading
+
+    def get(self, resource: Resource, name: str, namespace: str = "") -> dict[str, Any]:
+        return self.request("GET", resource.path(namespace, name))
+
+    def list(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> Listing:
+        query = selectors(label_selector, field_selector) | {"limit": str(PAGE)}
+        return Listing(self, resource, resource.path(namespace), query)
+
+    def watch(
+        self,
+        resource: Resource,
+        resource_version: str,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> Iterator[Event]:
+        """Yield changes after ``resource_version`` until the deadline, across reconnections.
+
+        :raises Gone: where the version is too old; list and watch again (``follow`` does it).
+        :raises DeadlineExceeded: when the deadline passes.
+        """
+        version = resource_version
+        query = selectors(label_selector, field_selector)
+        path = resource.path(namespace)
+        while True:
+            self._check_deadline(f"WATCH {path}")
+            seconds = int(min(WATCH_SECONDS, self._remaining(WATCH_SECONDS))) + 1
+            query |= {
+                "watch": "1",
+                "allowWatchBookmarks": "true",
+                "resourceVersion": version,
+                "timeoutSeconds": str(seconds),
+            }
+            for event in self._stream(path, query):
+                version = event.object["metadata"]["resourceVersion"]
+                yield event
+
+    def follow(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> Iterator[Items | Event]:
+        """Yield the whole list, then changes; the whole list again whenever history was lost."""
+        while True:
+            listing = self.list(resource, namespace, label_selector, field_selector)
+            yield [*listing]
+            try:
+                yield from self.watch(
+                    resource, listing.resource_version, namespace, label_selector, field_selector
+                )
+            except Gone:
+                continue
+
+    # Writing
+
+    def create(
+        self, resource: Resource, body: Body, namespace: str = "", *, dry_run: bool = False
+    ) -> dict[str, Any]:
+        return self.request("POST", resource.path(namespace), body, query=dry(dry_run=dry_run))
+
+    def apply(
+        self,
+        resource: Resource,
+        body: Body,
+        namespace: str = "",
+        field_manager: str = "inference.dra",
+        subresource: str = "",
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Server-side apply: own exactly the fields in ``body``, leave all others alone."""
+        query = dry(dry_run=dry_run) | {"fieldManager": field_manager}
+        if force:
+            query["force"] = "true"
+        path = resource.path(namespace, body["metadata"]["name"], subresource)
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+        return self.request("PATCH", path, whole, query=query, content_type=APPLY_PATCH)
+
+    def merge_patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Body,
+        namespace: str = "",
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        path = resource.path(namespace, name, subresource)
+        query = dry(dry_run=dry_run)
+        return self.request("PATCH", path, patch, query=query, content_type=MERGE_PATCH)
+
+    def json_patch(
+        self,
+        resource: Resource,
+        name: str,
+        operations: Sequence[Body],
+        namespace: str = "",
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        path = resource.path(namespace, name, subresource)
+        query = dry(dry_run=dry_run)
+        return self.request("PATCH", path, list(operations), query=query, content_type=JSON_PATCH)
+
+    def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        uid: str = "",
+        grace_seconds: int | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {"propagationPolicy": "Background"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            body["gracePeriodSeconds"] = grace_seconds
+        path = resource.path(namespace, name)
+        return self.request("DELETE", path, body, query=dry(dry_run=dry_run))
+
+    # Transport
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: Body | None = None,
+        content_type: str = JSON,
+    ) -> dict[str, Any]:
+        """Return the decoded answer of one request, repeated where that is safe and useful."""
+        attempted = f"{method} {path}"
+        limit = self._deadline or Deadline(self._clock, RETRY_SECONDS)
+        attempt = 0
+        while True:
+            self._check_deadline(attempted)
+            seconds = max(0.05, min(REQUEST_SECONDS, self._remaining(REQUEST_SECONDS)))
+            try:
+                answer = self._pool.request(
+                    method,
+                    self._url(path, query),
+                    body=None if body is None else json.dumps(body),
+                    headers=self._headers(content_type),
+                    timeout=urllib3.Timeout(total=seconds),
+                    retries=False,
+                )
+            except urllib3.exceptions.HTTPError as error:
+                if method == "POST" and not isinstance(error, urllib3.exceptions.NewConnectionError):
+                    raise Unreachable(attempted, 0, "NoAnswer", plain(error)) from error
+                self._pause(attempt, 0.0, limit, Unreachable(attempted, 0, "NoAnswer", plain(error)))
+            else:
+                if answer.status < 300:  # noqa: PLR2004
+                    decoded: dict[str, Any] = json.loads(answer.data) if answer.data else {}
+                    return decoded
+                failure = error_from(attempted, answer.status, answer.data)
+                safe = NEVER_HALF_DONE if method == "POST" else RETRIED
+                if answer.status not in safe:
+                    raise failure
+                self._pause(attempt, retry_after(answer.headers), limit, failure)
+            attempt += 1
+
+    def _stream(self, path: str, query: Body) -> Iterator[Event]:
+        attempted = f"WATCH {path}"
+        seconds = self._remaining(float(WATCH_SECONDS)) + 1
+        try:
+            answer = self._pool.request(
+                "GET",
+                self._url(path, query),
+                headers=self._headers(JSON),
+                timeout=urllib3.Timeout(connect=min(10.0, seconds), read=seconds),
+                retries=False,
+                preload_content=False,
+            )
+            try:
+                if answer.status != 200:  # noqa: PLR2004
+                    failure = error_from(attempted, answer.status, answer.read())
+                    if answer.status not in RETRIED:
+                        raise failure
+                    self._pause(0, retry_after(answer.headers), self._limit(), failure)
+                    return
+                for line in lines(answer):
+                    yield event_from(attempted, json.loads(line))
+            finally:
+                answer.close()
+        except urllib3.exceptions.HTTPError as error:
+            # A watch that breaks is taken up again from the last version seen.
+            self._pause(0, 0.0, self._limit(), Unreachable(attempted, 0, "NoAnswer", plain(error)))
+
+    def _limit(self) -> Deadline:
+        return self._deadline or Deadline(self._clock, RETRY_SECONDS)
+
+    def _pause(self, attempt: int, asked: float, limit: Deadline, failure: KubernetesError) -> None:
+        """Wait before the next try; raise ``failure`` where no time is left for one."""
+        most = min(BACKOFF_MOST_SECONDS, BACKOFF_FIRST_SECONDS * 2**attempt)
+        seconds = asked or most * (0.5 + random.random() / 2)  # noqa: S311 - jitter, not a secret
+        if seconds >= limit.remaining:
+            raise failure
+        self._clock.sleep(seconds)
+
+    def _remaining(self, most: float) -> float:
+        return min(most, self._deadline.remaining) if self._deadline else most
+
+    def _check_deadline(self, attempted: str) -> None:
+        if self._deadline and self._deadline.expired:
+            raise DeadlineExceeded(
+                attempted, 0, "DeadlineExceeded", f"{self._deadline.seconds:g} seconds have passed"
+            )
+
+    def _url(self, path: str, query: Body | None) -> str:
+        return self.connection.host + path + (f"?{urlencode(query)}" if query else "")
+
+    def _headers(self, content_type: str) -> urllib3.HTTPHeaderDict:
+        headers = urllib3.HTTPHeaderDict({"Accept": JSON, "Content-Type": content_type})
+        headers["User-Agent"] = "inference.dra"
+        authorization = self.connection.token()
+        if authorization:
+            headers["Authorization"] = authorization
+        for name, value in self.connection.headers:
+            headers.add(name, value)
+        return headers
+
+
+def make_pool(connection: Connection) -> urllib3.PoolManager:
+    options: dict[str, Any] = {"maxsize": 16}
+    if connection.host.startswith("https"):
+        options["ssl_context"] = connection.ssl_context()
+        if connection.server_name:
+            options["server_hostname"] = connection.server_name
+    if connection.proxy and not bypassed(connection):
+        headers = urllib3.make_headers(**connection.proxy_headers)  # type: ignore[arg-type]
+        return urllib3.ProxyManager(connection.proxy, proxy_headers=headers, **options)
+    return urllib3.PoolManager(**options)
+
+
+def bypassed(connection: Connection) -> bool:
+    """Return whether ``no_proxy`` names the API server or a domain it lies in."""
+    host = urlsplit(connection.host).hostname or ""
+    entries = [entry.strip().lstrip(".") for entry in connection.no_proxy.split(",")]
+    return any(entry and (host == entry or host.endswith(f".{entry}")) for entry in entries)
+
+
+def selectors(label_selector: str, field_selector: str) -> dict[str, str]:
+    query = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {name: value for name, value in query.items() if value}
+
+
+def dry(*, dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}
+
+
+def lines(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """Yield the lines of a streamed answer as they arrive."""
+    rest = b""
+    for chunk in answer.stream(None):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line for line in whole if line)
+
+
+def event_from(attempted: str, message: dict[str, Any]) -> Event:
+    body = message["object"]
+    if message["type"] == "ERROR":
+        raise error_of(attempted, int(body.get("code", 0)), body)
+    return Event(message["type"], body)
+
+
+def error_from(attempted: str, status: int, data: bytes) -> KubernetesError:
+    try:
+        body = json.loads(data)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        body = {"message": data.decode(errors="replace").strip()[:300]}
+    return error_of(attempted, status, body)
+
+
+def error_of(attempted: str, status: int, body: Body) -> KubernetesError:
+    reason = str(body.get("reason") or "Error")
+    return ERRORS.get(status, KubernetesError)(attempted, status, reason, body.get("message", ""))
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds the server asks for (``Retry-After``), 0 where it does not say."""
+    value = headers.get("Retry-After", "")
+    return float(value) if value.isdigit() else 0.0
+
+
+def plain(error: Exception) -> str:
+    """Return a transport error without urllib3's object addresses."""
+    reason = getattr(error, "reason", None) or error
+    return str(reason).split(": ", 1)[-1]
