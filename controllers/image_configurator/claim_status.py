@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes this driver's entries of a claim's ``status.devices``, and nothing else of the claim."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import urllib3
+
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
+    Conflict,
+    Kubernetes,
+    Unreachable,
+    error_from,
+    make_pool,
+    plain,
+)
+
+from .claim_bytes import claim_uid, with_devices
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+JSON = "application/json"
+SECONDS = 10.0
+_FIRST_ERROR_STATUS = 300
+
+
+class ClaimStatus:
+    """Claim statuses behind the same connection as ``api``, in protobuf (see ``claim_bytes``)."""
+
+    def __init__(self, api: Kubernetes) -> None:
+        self._connection = api.connection
+        self._pool = make_pool(api.connection)
+
+    def write_devices(
+        self, namespace: str, name: str, uid: str, entries: Iterable[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the claim after ``entries`` were written.
+
+        :raises Conflict: where the claim is another one than ``uid`` or changed between reading and
+            writing.
+        :raises KubernetesError: for every other refusal. The API refuses an entry whose device or
+            shareID is not allocated, so an entry never lands on a later allocation.
+        """
+        path = CLAIMS.path(namespace, name)
+        current = self._exchange("GET", path, None, PROTOBUF)
+        if claim_uid(current) != uid:
+            raise Conflict(f"PUT {path}/status", 0, "Replaced", "the claim is another one by now")
+        body = with_devices(current, entries)
+        answer: dict[str, Any] = json.loads(self._exchange("PUT", f"{path}/status", body, JSON))
+        return answer
+
+    def _exchange(self, method: str, path: str, body: bytes | None, accept: str) -> bytes:
+        attempted = f"{method} {path}"
+        try:
+            answer = self._pool.request(
+                method,
+                self._connection.host + path,
+                body=body,
+                headers=self._headers(accept),
+                timeout=urllib3.Timeout(total=SECONDS),
+                retries=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(attempted, 0, "NoAnswer", plain(error)) from error
+        if answer.status >= _FIRST_ERROR_STATUS:
+            raise error_from(attempted, answer.status, _status_text(answer))
+        return answer.data
+
+    def _headers(self, accept: str) -> urllib3.HTTPHeaderDict:
+        headers = urllib3.HTTPHeaderDict({"Accept": accept, "Content-Type": PROTOBUF})
+        authorization = self._connection.token()
+        if authorization:
+            headers["Authorization"] = authorization
+        for name, value in self._connection.headers:
+            headers.add(name, value)
+        return headers
+
+
+def _status_text(answer: urllib3.BaseHTTPResponse) -> bytes:
+    """Return the error as JSON or text; in protobuf only the HTTP status says what happened."""
+    binary = PROTOBUF in answer.headers.get("Content-Type", "")
+    return (answer.reason or "refused").encode() if binary else answer.data
