@@ -36,7 +36,7 @@ class Stop(Exception):
 def version_of(path):
     probe = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
     try:
-        done = subprocess.run([path, "-c", probe], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([path, "-c", probe], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return tuple(map(int, done.stdout.split())) if done.returncode == 0 else None
@@ -75,7 +75,7 @@ def cache_home():
 
 
 def run(command, attempted, **options):
-    done = subprocess.run(command, text=True, capture_output=True, **options)
+    done = subprocess.run(command, text=True, capture_output=True, check=False, **options)
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
         raise Stop(
@@ -121,6 +121,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--environment", default=os.path.join(ROOT, ".venv"))
     options.add_argument("--python", help="exactly this version, for example 3.11")
+    options.add_argument(
+        "--optional", action="store_true", help="do without where that version is not on this machine"
+    )
     chosen = options.parse_args()
     wanted = tuple(map(int, chosen.python.split("."))) if chosen.python else None
     lock = os.path.join(ROOT, "requirements", "dev.lock")
@@ -129,14 +132,19 @@ def main():
     stamp = os.path.join(chosen.environment, "inference-dra.stamp")
     if os.path.exists(stamp) and open(stamp).read() == digest and os.path.isdir(link_tree()):
         return
+    try:
+        python, version = find_python(wanted)
+    except Stop:
+        if chosen.optional:
+            return
+        raise
     free = shutil.disk_usage(ROOT).free
     if free < DISK_BYTES:
         raise Stop(
             "The environment needs %d GiB, %d GiB are free at %s; free some space."
             % (DISK_BYTES >> 30, free >> 30, ROOT)
         )
-    python, version = find_python(wanted)
-    print("environment %s: Python %d.%d" % ((os.path.relpath(chosen.environment, ROOT),) + version))
+    print("environment %s: Python %d.%d" % (os.path.relpath(chosen.environment, ROOT), *version))
     if os.path.exists(chosen.environment) and version_of(
         os.path.join(chosen.environment, "bin", "python")
     ) != (version):
