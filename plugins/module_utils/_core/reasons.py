@@ -11,7 +11,25 @@ from __future__ import annotations
 
 CLAIM_REASONS: dict[str, str] = {}
 
-SLICE_REASONS: dict[str, str] = {}
+SLICE_REASONS: dict[str, str] = {
+    "AttributeMissing": "A device lacks an attribute that a selector or a constraint reads.",
+    "AttributeTypeDiffers": "An attribute has another type than the one expected, so it never "
+    "equals anything it is compared with.",
+    "AttributeValueDiffers": "An attribute has another value than the one expected.",
+    "DeviceTainted": "Devices carry a taint that keeps claims without a toleration away.",
+    "NodeSelectionUnknown": "A slice selects its nodes in a way that this version does not know; "
+    "the scheduler ignores such a slice.",
+    "PoolCountZero": "The slices of a pool state a count of zero, so nothing is allocated from it.",
+    "PoolEmpty": "The newest generation of a pool has no device.",
+    "PoolIncomplete": "A pool has fewer or more slices of its newest generation than it states; "
+    "nothing is allocated from it.",
+    "PoolInvalid": "A pool contradicts itself: a device name twice, counts that disagree, or "
+    "counters that do not exist.",
+    "PoolPublishedByNodes": "Several nodes publish one pool, so their devices count as the same.",
+    "SliceMalformed": "A ResourceSlice could not be read; its devices are not judged.",
+    "SliceOrphaned": "A slice names a node that does not exist.",
+    "StaleSlice": "Slices of an older generation remain; the scheduler ignores them.",
+}
 
 DIAGNOSIS_REASONS: dict[str, str] = {}
 

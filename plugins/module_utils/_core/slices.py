@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import quantity
 from .nodes import NO_NODE, NodeSelection
 from .objects import NOTHING, Metadata, View, open_object
 from .quantity import Quantity
+
+T = TypeVar("T")
 
 
 class PoolId(NamedTuple):
@@ -59,6 +61,18 @@ class DeviceTaint(NamedTuple):
     value: str
     effect: str
     added: datetime | None = None
+
+    @classmethod
+    def from_view(cls, view: View) -> DeviceTaint:
+        """Return the taint of one entry of a device's ``taints``."""
+        return cls(view.text("key"), view.text("value"), view.text("effect"), view.time("timeAdded"))
+
+
+class CounterName(NamedTuple):
+    """A counter within a counter set of a pool."""
+
+    counter_set: str
+    counter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +129,9 @@ class Device:
         """Return the device of one entry of ``spec.devices``."""
         return cls(
             name=view.required_text("name"),
-            attributes=_qualified(
-                {key: _attribute(view.child("attributes"), key) for key in _keys(view, "attributes")},
-                driver,
-            ),
-            capacity=_qualified(
-                {key: _capacity(view.child("capacity").child(key)) for key in _keys(view, "capacity")},
-                driver,
-            ),
-            taints=tuple(
-                DeviceTaint(each.text("key"), each.text("value"), each.text("effect"), each.time("timeAdded"))
-                for each in view.children("taints")
-            ),
+            attributes=_attributes(view.child("attributes"), driver),
+            capacity=_capacities(view.child("capacity"), driver),
+            taints=tuple(DeviceTaint.from_view(each) for each in view.children("taints")),
             binding_conditions=view.texts("bindingConditions"),
             binding_failure_conditions=view.texts("bindingFailureConditions"),
             binds_to_node=view.boolean("bindsToNode"),
@@ -195,6 +200,43 @@ class ResourceSlice:
     def pool_id(self) -> PoolId:
         return PoolId(self.driver, self.pool)
 
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.devices)
+
+    @property
+    def counters(self) -> frozenset[CounterName]:
+        """Return the counters that this slice offers to the devices of its pool."""
+        return frozenset(
+            CounterName(counter_set, counter)
+            for counter_set, counters in self.shared_counters.items()
+            for counter in counters
+        )
+
+    @property
+    def consumed_counters(self) -> frozenset[CounterName]:
+        """Return the counters that this slice's devices draw from."""
+        return frozenset(
+            CounterName(each.counter_set, counter)
+            for device in self.devices
+            for each in device.consumes_counters
+            for counter in each.counters
+        )
+
+    @property
+    def has_binding_conditions(self) -> bool:
+        return any(each.binding_conditions for each in self.devices)
+
+    @property
+    def taints(self) -> Mapping[str, tuple[DeviceTaint, ...]]:
+        """Return the taints of the devices that have any, by device name."""
+        return {each.name: each.taints for each in self.devices if each.taints}
+
+    @property
+    def shared_devices(self) -> frozenset[str]:
+        """Return the devices that can be allocated many times at once (KEP-5075)."""
+        return frozenset(each.name for each in self.devices if each.allow_multiple_allocations)
+
     def device_id(self, device: Device | str) -> DeviceId:
         """Return the cluster-wide identity of one of this slice's devices."""
         return DeviceId(self.driver, self.pool, device if isinstance(device, str) else device.name)
@@ -215,6 +257,10 @@ class ResourceSlice:
         if self.node_selection.kind == "per_device":
             return tuple(each for each in self.devices if each.node_selection.reaches(name, labels))
         return self.devices if self.node_selection.reaches(name, labels) else ()
+
+    def device_names_on(self, name: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the names of the devices that can be used on the node."""
+        return tuple(each.name for each in self.devices_on(name, labels))
 
 
 _DEVICE_FIELDS = frozenset(
@@ -245,7 +291,7 @@ _SPEC_FIELDS = frozenset(
         "sharedCounters",
     }
 )
-_LISTS = {"ints": "ints", "bools": "bools", "strings": "strings", "versions": "versions"}
+_TYPES: Mapping[str, type] = {"int": int, "bool": bool, "string": str, "version": str}
 
 
 def qualified_name(name: str, driver: str) -> str:
@@ -253,7 +299,15 @@ def qualified_name(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _qualified(values: Mapping[str, Any], driver: str) -> Mapping[str, Any]:
+def _attributes(view: View, driver: str) -> Mapping[str, Attribute]:
+    return _qualified({name: _attribute(view, name) for name in view.value}, driver)
+
+
+def _capacities(view: View, driver: str) -> Mapping[str, Capacity]:
+    return _qualified({name: _capacity(view.child(name)) for name in view.value}, driver)
+
+
+def _qualified(values: Mapping[str, T], driver: str) -> Mapping[str, T]:
     """Return the mapping under full names; a name written in full wins over its short form.
 
     The allocator looks up the full name first (dynamic-resource-allocation, ``lookupAttribute``).
@@ -261,28 +315,22 @@ def _qualified(values: Mapping[str, Any], driver: str) -> Mapping[str, Any]:
     if not values:
         return NOTHING
     found = {qualified_name(name, driver): value for name, value in values.items()}
-    found.update({name: value for name, value in values.items() if "/" in name})
+    if len(found) < len(values):
+        found.update({name: value for name, value in values.items() if "/" in name})
     return found
 
 
-def _keys(view: View, key: str) -> tuple[str, ...]:
-    return tuple(view.child(key).value) if key in view else ()
-
-
 def _attribute(attributes: View, name: str) -> Attribute:
-    view = attributes.child(name)
-    if len(view.value) != 1:
+    typed = attributes.value[name]
+    if not isinstance(typed, Mapping) or len(typed) != 1:
         raise attributes.malformed(name, "exactly one typed value, such as {string: …}")
-    kind = next(iter(view.value))
-    if kind == "int":
-        return Attribute(kind, view.integer(kind))
-    if kind == "bool":
-        return Attribute(kind, view.boolean(kind))
-    if kind in ("string", "version"):
-        return Attribute(kind, view.text(kind))
-    if kind in _LISTS:
-        return Attribute(kind, tuple(view.items(kind)))
-    return Attribute(kind, view.value[kind])
+    ((kind, value),) = typed.items()
+    expected = _TYPES.get(kind)
+    if expected is None:
+        return Attribute(kind, tuple(value) if isinstance(value, list) else value)
+    if type(value) is not expected:
+        raise attributes.child(name).malformed(kind, f"the type {expected.__name__}")
+    return Attribute(kind, value)
 
 
 def _capacity(view: View) -> Capacity:
