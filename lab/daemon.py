@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one process in which everything simulated lives: machines, drivers, autoscaler, model servers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    NODES,
+    PODS,
+    SLICES,
+    Kubernetes,
+)
+
+from .faults import Faults
+from .hardware.nodes import Nodes
+from .hardware.pools import Cloud
+from .hardware.publishing import Publishing
+from .loop import Loop
+from .store import Store, watch
+from .work import Context, Say
+
+WATCHED = (NODES, PODS, SLICES)
+
+
+@dataclass
+class Daemon:
+    """All components of one lab, put together; ``loop.run()`` makes it live."""
+
+    context: Context
+    nodes: Nodes
+    publishing: Publishing
+
+    @property
+    def loop(self) -> Loop:
+        return self.context.loop
+
+    def run(self) -> None:
+        """Work until the loop is stopped."""
+        watch(self.context.kube, WATCHED, self.context.store, self.loop)
+        self.loop.post(self.nodes.look)
+        self.loop.run()
+
+
+def build(
+    auth: Mapping[str, Any],
+    cloud: Cloud,
+    *,
+    speed: float,
+    seed: int = 0,
+    clock: Clock | None = None,
+    say: Say = lambda _line: None,
+) -> Daemon:
+    """Return a daemon for the cluster that ``auth`` leads to (kubernetes.core's option names).
+
+    :param speed: simulated seconds per real second.
+    :param seed: of everything random; the same seed and the same events give the same names.
+    """
+    time = clock or SystemClock()
+    context = Context(
+        kube=Kubernetes.connect(auth, time),
+        store=Store(),
+        loop=Loop(time, speed),
+        faults=Faults(),
+        say=say,
+        chance=random.Random(seed),  # noqa: S311 - a simulation
+    )
+    return Daemon(context, Nodes(context, cloud), Publishing(context))
