@@ -171,6 +171,17 @@ class Condition(NamedTuple):
     message: str = ""
     changed: datetime | None = None
 
+    @classmethod
+    def from_view(cls, view: View) -> Condition:
+        """Return the condition of one entry of a ``conditions`` list."""
+        return cls(
+            view.text("type"),
+            view.text("status"),
+            view.text("reason"),
+            view.text("message"),
+            view.time("lastTransitionTime"),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatus:
@@ -420,16 +431,7 @@ def _device_status(view: View) -> DeviceStatus:
         pool=view.text("pool"),
         device=view.text("device"),
         share_id=view.text("shareID"),
-        conditions=tuple(
-            Condition(
-                each.text("type"),
-                each.text("status"),
-                each.text("reason"),
-                each.text("message"),
-                each.time("lastTransitionTime"),
-            )
-            for each in view.children("conditions")
-        ),
+        conditions=tuple(Condition.from_view(each) for each in view.children("conditions")),
         unknown=view.unknown(_DEVICE_STATUS_FIELDS),
     )
 
