@@ -10,7 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock
+
 from .contract import Gate
+from .decision import allocation_id
+from .metrics import Metrics
 from .work_queue import Key
 
 Object = Mapping[str, Any]
@@ -52,8 +56,8 @@ def trim_pod(pod: Object) -> dict[str, Any]:
 def trim_claim(claim: Object, gate: Gate) -> dict[str, Any] | None:
     """Return the parts of a claim that decisions look at, None where it waits for no gate of ours."""
     status = claim.get("status") or {}
-    allocation = status.get("allocation")
-    devices = (allocation or {}).get("devices") or {}
+    allocation = status.get("allocation") or {}
+    devices = allocation.get("devices") or {}
     results = devices.get("results") or ()
     if not any(result["driver"] == gate.driver for result in results):
         return None
@@ -72,10 +76,16 @@ def trim_claim(claim: Object, gate: Gate) -> dict[str, Any] | None:
 
 
 class Cache:
-    """Gated claims and unbound pods by name; safe to use from many threads."""
+    """Gated claims and unbound pods by name; safe to use from many threads.
 
-    def __init__(self, gate: Gate) -> None:
+    A claim carries, beside the API's fields, ``seen``: the monotonic second at which its present
+    allocation was first seen.
+    """
+
+    def __init__(self, gate: Gate, clock: Clock, metrics: Metrics) -> None:
         self._gate = gate
+        self._clock = clock
+        self._metrics = metrics
         self._lock = threading.Lock()
         self._claims: dict[Key, dict[str, Any]] = {}
         self._pods: dict[Key, dict[str, Any]] = {}
@@ -94,10 +104,18 @@ class Cache:
         """Remember a claim; return the keys whose decision may have changed."""
         key, trimmed = key_of(claim), trim_claim(claim, self._gate)
         with self._lock:
-            if _newer(self._claims.get(key), claim):
+            known = self._claims.get(key)
+            if _newer(known, claim):
                 return []
             if trimmed is None:
-                return [key] if self._claims.pop(key, None) else []
+                self._claims.pop(key, None)
+                return []
+            if known and allocation_id(known) == allocation_id(trimmed):
+                trimmed["seen"] = known["seen"]
+            else:
+                trimmed["seen"] = self._clock.monotonic()
+                if not trimmed["status"]["devices"]:
+                    self._metrics.count("allocations_total")
             self._claims[key] = trimmed
             return [key]
 

@@ -24,7 +24,7 @@ MAGIC = b"k8s\x00"
 _UNKNOWN_RAW = 2
 _CLAIM_METADATA, _CLAIM_STATUS = 1, 3
 _METADATA_UID = 5
-_STATUS_DEVICES = 4
+_STATUS_ALLOCATION, _STATUS_DEVICES = 1, 4
 _ENTRY_KEY = {"driver": 1, "pool": 2, "device": 3, "shareID": 7}
 _ENTRY_CONDITIONS = 4
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -39,6 +39,15 @@ def claim_uid(data: bytes) -> str:
     """Return the uid of the claim in ``data`` (the body of a protobuf answer)."""
     metadata = _bytes_of(_claim(data), _CLAIM_METADATA)
     return _bytes_of(metadata, _METADATA_UID).decode()
+
+
+def still_allocates(data: bytes, entries: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether the claim's present allocation is the one ``entries`` were made for.
+
+    Each allocation of a shared device has a new UUID in ``shareID``, so finding its text is enough.
+    """
+    allocation = _bytes_of(_bytes_of(_claim(data), _CLAIM_STATUS), _STATUS_ALLOCATION)
+    return bool(allocation) and all(entry.get("shareID", "").encode() in allocation for entry in entries)
 
 
 def with_devices(data: bytes, entries: Iterable[Mapping[str, Any]]) -> bytes:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import urllib3
@@ -21,7 +21,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     plain,
 )
 
-from .claim_bytes import claim_uid, with_devices
+from .claim_bytes import claim_uid, still_allocates, with_devices
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
@@ -37,19 +37,18 @@ class ClaimStatus:
         self._pool = make_pool(api.connection)
 
     def write_devices(
-        self, namespace: str, name: str, uid: str, entries: Iterable[Mapping[str, Any]]
+        self, namespace: str, name: str, uid: str, entries: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
         """Return the claim after ``entries`` were written.
 
-        :raises Conflict: where the claim is another one than ``uid`` or changed between reading and
-            writing.
-        :raises KubernetesError: for every other refusal. The API refuses an entry whose device or
-            shareID is not allocated, so an entry never lands on a later allocation.
+        :raises Conflict: where the claim is another one than ``uid``, has another allocation than
+            the entries name, or changed between reading and writing.
+        :raises KubernetesError: for every other refusal.
         """
         path = CLAIMS.path(namespace, name)
         current = self._exchange("GET", path, None, PROTOBUF)
-        if claim_uid(current) != uid:
-            raise Conflict(f"PUT {path}/status", 0, "Replaced", "the claim is another one by now")
+        if claim_uid(current) != uid or not still_allocates(current, entries):
+            raise Conflict(f"PUT {path}/status", 0, "Changed", "the allocation is another one by now")
         body = with_devices(current, entries)
         answer: dict[str, Any] = json.loads(self._exchange("PUT", f"{path}/status", body, JSON))
         return answer

@@ -127,6 +127,16 @@ def _gated_results(allocation: Object, gate: Gate) -> list[Object]:
     ]
 
 
+def allocation_id(claim: Object) -> str:
+    """Return what tells this allocation of the claim from an earlier or later one.
+
+    A shared device gets a new ``shareID`` with each allocation; the timestamp has whole seconds.
+    """
+    allocation = claim["status"]["allocation"]
+    shares = [result.get("shareID", "") for result in allocation["devices"]["results"]]
+    return " ".join([allocation.get("allocationTimestamp") or "", *shares])
+
+
 def _key(device: Object) -> tuple[str, str, str, str]:
     return device["driver"], device["pool"], device["device"], device.get("shareID", "")
 
@@ -201,8 +211,8 @@ def _chosen_images(allocation: Object, gate: Gate) -> dict[str, str]:
         chosen = ", ".join(result["request"] for result in allocation["devices"]["results"])
         raise Refused(
             "ImageConfigNotFound",
-            f"no ImageConfig of {gate.driver} applies to the chosen requests ({chosen}); add one to "
-            "the claim's devices.config with these request names",
+            f"no ImageConfig of {gate.driver} applies to the chosen requests ({chosen}); add one for "
+            "them to devices.config of this claim (other claims of the pod are not looked at)",
         )
     return images
 

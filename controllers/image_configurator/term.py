@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     PODS,
+    SLICES,
     Event,
     Kubernetes,
     KubernetesError,
@@ -23,27 +25,55 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 from .cache import Cache
 from .contract import Gate
 from .gating_slice import FieldsDropped, publish
+from .metrics import Metrics
 from .work_queue import Key, WorkQueue
-from .worker import Worker
+from .worker import Worker, no_fault
 
 log = logging.getLogger("image_configurator")
 WORKERS = 8
-FIRST_RETRY_SECONDS, MOST_RETRY_SECONDS = 0.2, 30.0
-SLICE_CHECK_SECONDS = 30.0
+FIRST_RETRY_SECONDS, MOST_RETRY_SECONDS = 0.1, 30.0
+PAUSE_SECONDS = 1.0
+SLICE_RETRY_SECONDS = 30.0
+STUCK_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What is watched, and where its changes go; each function returns the claims affected."""
+
+    resource: Resource
+    selector: str
+    replace: Callable[[Iterable[Any]], list[Key]]
+    put: Callable[[Any], list[Key]]
+    drop: Callable[[Any], list[Key]]
 
 
 class Term:
-    """Everything that runs between winning and losing the leadership."""
+    """Everything that runs between winning and losing the leadership; starts with an empty cache."""
 
-    def __init__(self, api: Kubernetes, clock: Clock, gate: Gate) -> None:
+    def __init__(
+        self,
+        api: Kubernetes,
+        clock: Clock,
+        gate: Gate,
+        metrics: Metrics,
+        fault: Callable[[str], None] = no_fault,
+    ) -> None:
         self._api = api
         self._clock = clock
         self._gate = gate
-        self._cache = Cache(gate)
+        self._metrics = metrics
+        self._cache = Cache(gate, clock, metrics)
         self._queue = WorkQueue(clock)
-        self._worker = Worker(api, self._cache, clock, gate)
+        self._worker = Worker(api, self._cache, clock, gate, metrics=metrics, fault=fault)
         self._retries: dict[Key, int] = {}
+        self._busy_since: dict[Key, float] = {}
         self._over = threading.Event()
+        self._not_ready = {
+            CLAIMS.plural: "claims are not listed yet",
+            PODS.plural: "pods are not listed yet",
+            "slice": "the gating slice is not published yet",
+        }
 
     def start(self) -> None:
         """Start all threads; they end soon after ``stop``."""
@@ -54,68 +84,104 @@ class Term:
             self._spawn(f"worker-{number}", self._work)
 
     def stop(self) -> None:
-        """Begin no further write."""
+        """Begin no further claim."""
         self._over.set()
         self._queue.close()
 
+    def not_ready(self) -> list[str]:
+        """Return what is missing before claims can be served."""
+        return list(self._not_ready.values())
+
+    def stuck(self) -> list[str]:
+        """Return the claims that a worker has been busy with for longer than all its time limits."""
+        now = self._clock.monotonic()
+        return [
+            f"{'/'.join(key)} for {now - since:.0f} s"
+            for key, since in list(self._busy_since.items())
+            if now - since > STUCK_SECONDS
+        ]
+
+    def gauges(self) -> dict[str, float]:
+        """Return the numbers of this moment, by metric name."""
+        claims, pods = self._cache.size()
+        published = "slice" not in self._not_ready
+        return {
+            "claims": claims,
+            "pods": pods,
+            "queue": len(self._queue),
+            "slice_published": float(published),
+        }
+
     def _watch_claims(self) -> None:
-        self._feed(CLAIMS, "", self._cache.replace_claims, self._cache.put_claim, self._cache.drop_claim)
+        cache = self._cache
+        self._feed(Feed(CLAIMS, "", cache.replace_claims, cache.put_claim, self._drop_claim))
+
+    def _drop_claim(self, claim: dict[str, Any]) -> list[Key]:
+        self._worker.forget(claim["metadata"]["uid"])
+        return self._cache.drop_claim(claim)
 
     def _watch_pods(self) -> None:
         # A pod leaves this selection when it is bound: the server then reports it as deleted.
-        cache = self._cache
-        self._feed(PODS, "spec.nodeName=", cache.replace_pods, cache.put_pod, cache.drop_pod)
+        unbound, cache = "spec.nodeName=", self._cache
+        self._feed(Feed(PODS, unbound, cache.replace_pods, cache.put_pod, cache.drop_pod))
 
-    def _feed(
-        self,
-        resource: Resource,
-        selector: str,
-        replace: Callable[[Iterable[Any]], list[Key]],
-        put: Callable[[Any], list[Key]],
-        drop: Callable[[Any], list[Key]],
-    ) -> None:
-        for change in self._api.follow(resource, field_selector=selector):
+    def _feed(self, feed: Feed) -> None:
+        """Keep the cache in step with the API server and queue every claim that is affected."""
+        for change in self._api.follow(feed.resource, field_selector=feed.selector):
             if self._over.is_set():
                 return
             if not isinstance(change, Event):
-                keys = replace(change)
+                keys = feed.replace(change)
+                self._not_ready.pop(feed.resource.plural, None)
             elif change.type == "BOOKMARK":
                 continue
             elif change.type == "DELETED":
-                keys = drop(change.object)
+                keys = feed.drop(change.object)
             else:
-                keys = put(change.object)
+                keys = feed.put(change.object)
             for key in keys:
                 self._queue.add(key)
 
     def _work(self) -> None:
         while (key := self._queue.take()) is not None:
+            self._busy_since[key] = self._clock.monotonic()
             try:
                 again = self._worker.handle(key)
                 self._retries.pop(key, None)
             except KubernetesError as error:
                 again = self._retry_seconds(key)
-                log.warning("will try again", extra={"claim": "/".join(key), "error": str(error)})
+                log.warning("will try again", extra={"claim": "/".join(key), "error": str(error)[:500]})
             except Exception:
                 again = self._retry_seconds(key)
                 log.exception("unexpected", extra={"claim": "/".join(key)})
             finally:
+                del self._busy_since[key]
                 self._queue.done(key)
             if again is not None:
                 self._queue.add_after(key, again)
 
     def _retry_seconds(self, key: Key) -> float:
+        self._metrics.count("retries_total")
         tries = self._retries[key] = self._retries.get(key, 0) + 1
         return float(min(MOST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2**tries))
 
     def _keep_slice(self) -> None:
-        while not self._over.is_set():
+        """Publish the slice, then look again whenever any slice of the driver changes."""
+        for _ in self._api.follow(SLICES, field_selector=f"spec.driver={self._gate.driver}"):
+            if self._over.is_set():
+                return
             try:
                 if publish(self._api, self._gate):
                     log.info("slice published")
-            except (KubernetesError, FieldsDropped) as error:
-                log.error("slice not published", extra={"error": str(error)})  # noqa: TRY400 - the sentence says it all
-            self._over.wait(SLICE_CHECK_SECONDS)
+                self._not_ready.pop("slice", None)
+            except FieldsDropped as error:
+                self._not_ready["slice"] = str(error)
+                log.error("slice withdrawn", extra={"error": str(error)})  # noqa: TRY400 - no trace is needed
+                self._over.wait(SLICE_RETRY_SECONDS)
+                return
+            except KubernetesError as error:
+                self._not_ready["slice"] = str(error)
+                raise
 
     def _spawn(self, name: str, target: Callable[[], None]) -> None:
         def guarded() -> None:
@@ -126,6 +192,6 @@ class Term:
                     log.warning("interrupted", extra={"part": name, "error": str(error)})
                 except Exception:
                     log.exception("interrupted", extra={"part": name})
-                self._over.wait(1.0)
+                self._over.wait(PAUSE_SECONDS)
 
         threading.Thread(target=guarded, name=name, daemon=True).start()

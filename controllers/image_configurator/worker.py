@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
     EVENTS,
     PODS,
     Conflict,
@@ -23,11 +23,17 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 from .cache import Cache, trim_pod
 from .claim_status import ClaimStatus
 from .contract import COMPONENT, Gate
-from .decision import Decision, Failure, Object, Patch, PodPatch, Wait, decide
+from .decision import Decision, Failure, Object, Patch, PodPatch, Wait, allocation_id, decide
+from .metrics import Metrics
+from .throttle import Throttle
 from .work_queue import Key
 
 log = logging.getLogger("image_configurator")
 STEP_SECONDS = 10.0
+LOOK_AGAIN_AT_ONCE = 0.0
+REFUSED_BY_SERVER = (400, 403, 422)
+
+Consumers = tuple[Mapping[str, str], ...]
 
 
 def no_fault(point: str) -> None:
@@ -37,8 +43,8 @@ def no_fault(point: str) -> None:
 class Worker:
     """Looks at one claim at a time and does what ``decide`` says.
 
-    :param fault: called with the name of every step before and after its write, so that a test can
-        end the worker there.
+    :param fault: called with the name of a step right before or after it, so that a test can end
+        the worker there.
     """
 
     def __init__(
@@ -47,6 +53,8 @@ class Worker:
         cache: Cache,
         clock: Clock,
         gate: Gate,
+        *,
+        metrics: Metrics,
         fault: Callable[[str], None] = no_fault,
     ) -> None:
         self._api = api
@@ -54,6 +62,8 @@ class Worker:
         self._cache = cache
         self._clock = clock
         self._gate = gate
+        self._metrics = metrics
+        self._throttle = Throttle()
         self._fault = fault
 
     def handle(self, key: Key) -> float | None:
@@ -69,8 +79,12 @@ class Worker:
         if isinstance(decision, Patch):
             return self._switch(claim, decision)
         if isinstance(decision, Failure):
-            return self._fail(claim, decision)
+            return self._refuse(claim, decision)
         return None
+
+    def forget(self, uid: str) -> None:
+        """Drop what is remembered of a deleted claim."""
+        self._throttle.forget(uid)
 
     def _decide(self, claim: Object, key: Key) -> Decision:
         pods = self._cache.users(key)
@@ -93,38 +107,56 @@ class Worker:
     def _switch(self, claim: Object, patch: Patch) -> float | None:
         for pod in patch.pods:
             self._fault("before image patch")
-            if not self._patch_pod(pod):
-                return 0.0
-            self._fault("after image patch")
-        if not self._write_devices(claim, patch.devices):
-            return 0.0
-        self._fault("after condition")
+            if not self._patch_pod(claim, pod, patch.consumers):
+                return LOOK_AGAIN_AT_ONCE
+            self._metrics.count("images_switched_total")
+        self._fault("before condition")
+        if not self._write_devices(claim, patch.devices, patch.consumers):
+            return LOOK_AGAIN_AT_ONCE
+        self._fault("before event")
+        self._throttle.forget(claim["metadata"]["uid"])
         text = ", ".join(f"{container}={image}" for container, image in patch.images.items())
-        for pod in patch.consumers:
-            self._event(claim, pod, "Normal", "ImagePatched", text)
-            log.info("image switched", extra={"pod": pod["name"], "images": text})
+        self._tell(claim, patch.consumers, "Normal", "ImagePatched", text)
+        log.info("images right", extra={"claim": _name(claim), "images": text})
         return None
 
-    def _fail(self, claim: Object, failure: Failure) -> float | None:
-        if not self._write_devices(claim, failure.devices):
-            return 0.0
-        for pod in failure.consumers:
-            self._event(claim, pod, "Warning", failure.reason, failure.message)
-        log.warning(
-            "claim refused",
-            extra={"claim": claim["metadata"]["name"], "reason": failure.reason, "why": failure.message},
-        )
+    def _refuse(self, claim: Object, failure: Failure) -> float | None:
+        text = f"{failure.reason}: {failure.message}"
+        now = self._clock.monotonic()
+        refusal = self._throttle.refuse(claim["metadata"]["uid"], allocation_id(claim), text, now)
+        if refusal.due > now:
+            seconds = refusal.due - now
+            self._tell(
+                claim,
+                failure.consumers,
+                "Warning",
+                "ImageConfigRefusedAgain",
+                f"refused {refusal.times} times for the same reason, so the scheduler is told only in "
+                f"{seconds:.0f} s: {failure.message}. Correct the claim's template and delete the pod",
+            )
+            return seconds
+        self._fault("before condition")
+        if not self._write_devices(claim, failure.devices, failure.consumers):
+            return LOOK_AGAIN_AT_ONCE
+        self._metrics.count("failures_total", reason=failure.reason)
+        self._fault("before event")
+        self._tell(claim, failure.consumers, "Warning", failure.reason, failure.message)
+        log.warning("claim refused", extra={"claim": _name(claim), "why": text})
         return None
 
-    def _patch_pod(self, patch: PodPatch) -> bool:
+    def _patch_pod(self, claim: Object, patch: PodPatch, consumers: Consumers) -> bool:
         """Patch the pod; return False where it changed or went away, after looking again."""
         try:
             changed = self._step().json_patch(PODS, patch.name, patch.operations, patch.namespace)
         except NotFound:
+            self._cache.drop_pod({"metadata": {"namespace": patch.namespace, "name": patch.name}})
             return False
         except Conflict:
             self._refresh_pod(patch)
             return False
+        except KubernetesError as error:
+            self._tell_refusal(claim, consumers, "ImagePatchRefused", error)
+            raise
         self._cache.put_pod(changed)
         return True
 
@@ -132,47 +164,69 @@ class Worker:
         try:
             self._cache.put_pod(self._step().get(PODS, patch.name, patch.namespace))
         except NotFound:
-            return
+            self._cache.drop_pod({"metadata": {"namespace": patch.namespace, "name": patch.name}})
 
-    def _write_devices(self, claim: Object, devices: tuple[Mapping[str, Any], ...]) -> bool:
+    def _write_devices(
+        self, claim: Object, devices: tuple[Mapping[str, object], ...], consumers: Consumers
+    ) -> bool:
         """Write this driver's entries; return False where the claim has changed by now."""
         metadata = claim["metadata"]
+        namespace, name = metadata["namespace"], metadata["name"]
         try:
-            changed = self._status.write_devices(
-                metadata["namespace"], metadata["name"], metadata["uid"], devices
-            )
-        except (Conflict, NotFound):
+            changed = self._status.write_devices(namespace, name, metadata["uid"], devices)
+        except (NotFound, Conflict):
+            self._refresh_claim(claim)
             return False
+        except KubernetesError as error:
+            self._tell_refusal(claim, consumers, "ConditionRefused", error)
+            raise
         self._cache.put_claim(changed)
+        self._metrics.observe(self._clock.monotonic() - claim["seen"])
         return True
 
-    def _event(self, claim: Object, pod: Mapping[str, str], kind: str, reason: str, text: str) -> None:
-        """Tell the pod's reader. One event per allocation and reason, however often it is tried."""
-        allocation = claim["status"]["allocation"]
-        shares = [result.get("shareID", "") for result in allocation["devices"]["results"]]
-        said = repr((pod["uid"], reason, allocation.get("allocationTimestamp"), shares))
-        now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        body = {
-            "metadata": {
-                "name": f"{pod['name'][:200]}.{hashlib.sha256(said.encode()).hexdigest()[:16]}",
-                "namespace": pod["namespace"],
-            },
-            "involvedObject": dict(pod),
-            "type": kind,
-            "reason": reason,
-            "message": text[:1024],
-            "source": {"component": COMPONENT},
-            "reportingComponent": self._gate.driver,
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
+    def _refresh_claim(self, claim: Object) -> None:
+        namespace, name = claim["metadata"]["namespace"], claim["metadata"]["name"]
         try:
-            self._step().create(EVENTS, body, pod["namespace"])
-        except Conflict:
-            return
-        except KubernetesError as error:
-            log.warning("event not written", extra={"pod": pod["name"], "error": str(error)})
+            self._cache.put_claim(self._step().get(CLAIMS, name, namespace))
+        except NotFound:
+            self._cache.drop_claim(claim)
+
+    def _tell_refusal(self, claim: Object, consumers: Consumers, reason: str, error: KubernetesError) -> None:
+        """Say on the pod that the API server refuses a write: rights or an admission policy."""
+        if error.status in REFUSED_BY_SERVER:
+            text = f"{error}. Tried again later; see the controller's ClusterRole and the cluster's policies"
+            self._tell(claim, consumers, "Warning", reason, text)
+
+    def _tell(self, claim: Object, consumers: Consumers, kind: str, reason: str, text: str) -> None:
+        """Write one event per pod, allocation and reason, however often it is tried."""
+        now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        for pod in consumers:
+            said = repr((pod["uid"], reason, allocation_id(claim))).encode()
+            body = {
+                "metadata": {
+                    "name": f"{pod['name'][:200]}.{hashlib.sha256(said).hexdigest()[:16]}",
+                    "namespace": pod["namespace"],
+                },
+                "involvedObject": dict(pod),
+                "type": kind,
+                "reason": reason,
+                "message": text[:1024],
+                "source": {"component": COMPONENT},
+                "reportingComponent": self._gate.driver,
+                "firstTimestamp": now,
+                "lastTimestamp": now,
+                "count": 1,
+            }
+            try:
+                self._step().create(EVENTS, body, pod["namespace"])
+            except Conflict:
+                continue
+            except KubernetesError as error:
+                log.warning("event not written", extra={"pod": pod["name"], "error": str(error)})
 
     def _step(self) -> Kubernetes:
         return self._api.within(Deadline(self._clock, STEP_SECONDS))
+
+
+def _name(claim: Object) -> str:
+    return f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
