@@ -127,7 +127,7 @@ FIELDS: tuple[Field, ...] = (
         "autoscaling.resource_limits",
         "autoscaling.resourceLimits",
         "autoscaling",
-        "networks",
+        "entries",
         RESOURCE_LIMIT,
     ),
     Field(

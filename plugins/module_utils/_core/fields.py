@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 Options = Mapping[str, Any]
 Message = dict[str, Any]
-Kind = Literal["text", "number", "switch", "enum", "seconds", "map", "set", "taints", "networks", "resource"]
+Kind = Literal["text", "number", "switch", "enum", "seconds", "map", "set", "taints", "entries", "resource"]
 
 TAINT_EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
@@ -33,7 +34,7 @@ class Field:
     :param path: dotted JSON path in the message; a number is an index into a list.
     :param concern: the group of fields that one update call changes; empty when the API cannot change it.
     :param kind: how the value is spelled and compared (``resource``: a name, or a path that ends in it).
-    :param words: for ``enum``, the option's words and the API's names; for ``networks``, the keys.
+    :param words: for ``enum``, the option's words and the API's names; for ``entries``, the keys.
     :param absent: for ``enum``, what it means that the message does not have the field.
     :param merges: for ``set``, whether the list names members to have (others stay) or the whole list.
     :param since: first release of the client library that knows the field; empty for the oldest supported.
@@ -101,7 +102,7 @@ _SPELLING: dict[Kind, Callable[[Field, Any], Any]] = {
     "taints": lambda _each, value: [
         {**taint, "effect": TAINT_EFFECTS.get(taint["effect"], taint["effect"])} for taint in value
     ],
-    "networks": lambda each, value: [_spelled(each.words, entry) for entry in value],
+    "entries": lambda each, value: [_spelled(each.words, entry) for entry in value],
     "set": lambda _each, value: sorted(value),
     "map": lambda _each, value: dict(value),
 }
@@ -114,7 +115,7 @@ _READING: dict[Kind, Callable[[Field, Any], Any]] = {
     "enum": _word,
     "seconds": lambda _each, value: int(float(str(value or "0").removesuffix("s"))),
     "taints": lambda _each, value: _taints(value or ()),
-    "networks": lambda each, value: [_understood(each.words, entry) for entry in value or ()],
+    "entries": lambda each, value: [_understood(each.words, entry) for entry in value or ()],
     "set": lambda _each, value: sorted(value or ()),
     "map": lambda _each, value: dict(value or {}),
 }
@@ -122,17 +123,18 @@ _READING: dict[Kind, Callable[[Field, Any], Any]] = {
 
 def put(message: Message, path: str, value: Any) -> None:
     """Set the value at a dotted path, making the objects and lists on the way."""
-    *parents, last = path.split(".")
+    names = path.split(".")
     place: Any = message
-    for name, following in zip(parents, [*parents[1:], last], strict=True):
+    for name, following in pairwise(names):
         empty: Any = [] if following.isdigit() else {}
-        if name.isdigit():
-            if not place:
-                place.append(empty)
+        if not name.isdigit():
+            place = place.setdefault(name, empty)
+        elif place:
             place = place[int(name)]
         else:
-            place = place.setdefault(name, empty)
-    place[last] = value
+            place.append(empty)
+            place = empty
+    place[names[-1]] = value
 
 
 def take(message: Mapping[str, Any], path: str) -> Any:

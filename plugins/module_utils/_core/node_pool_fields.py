@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .fields import Field
 
-DRIVER_INSTALLATIONS = {"disabled": "INSTALLATION_DISABLED", "default": "DEFAULT", "latest": "LATEST"}
+DRIVER_VERSIONS = {"disabled": "INSTALLATION_DISABLED", "default": "DEFAULT", "latest": "LATEST"}
 SHARING_STRATEGIES = {"time-sharing": "TIME_SHARING", "mps": "MPS"}
 LOCATION_POLICIES = {"balanced": "BALANCED", "any": "ANY"}
 METADATA_MODES = {"gke_metadata": "GKE_METADATA", "gce_metadata": "GCE_METADATA"}
@@ -43,24 +43,24 @@ FIELDS: tuple[Field, ...] = (
     Field("flex_start", "config.flexStart", "flex_start", "switch", since="2.57.0"),
     Field("max_run_duration_seconds", "config.maxRunDuration", "max_run_duration", "seconds"),
     Field("queued_provisioning", "queuedProvisioning.enabled", "queued_provisioning", "switch"),
-    Field("accelerator.type", "config.accelerators.0.acceleratorType"),
-    Field("accelerator.count", "config.accelerators.0.acceleratorCount", kind="number"),
-    Field("accelerator.partition_size", "config.accelerators.0.gpuPartitionSize"),
+    Field("accelerators.0.type", "config.accelerators.0.acceleratorType"),
+    Field("accelerators.0.count", "config.accelerators.0.acceleratorCount", kind="number"),
+    Field("accelerators.0.gpu_partition_size", "config.accelerators.0.gpuPartitionSize"),
     Field(
-        "accelerator.driver_installation",
+        "accelerators.0.gpu_driver_version",
         "config.accelerators.0.gpuDriverInstallationConfig.gpuDriverVersion",
-        "driver_installation",
+        "driver",
         "enum",
-        DRIVER_INSTALLATIONS,
+        DRIVER_VERSIONS,
     ),
     Field(
-        "accelerator.sharing_strategy",
+        "accelerators.0.gpu_sharing_strategy",
         "config.accelerators.0.gpuSharingConfig.gpuSharingStrategy",
         kind="enum",
         words=SHARING_STRATEGIES,
     ),
     Field(
-        "accelerator.clients_per_gpu",
+        "accelerators.0.max_shared_clients_per_gpu",
         "config.accelerators.0.gpuSharingConfig.maxSharedClientsPerGpu",
         kind="number",
     ),
@@ -86,10 +86,10 @@ FIELDS: tuple[Field, ...] = (
     Field("gvnic", "config.gvnic.enabled", "gvnic", "switch"),
     Field("max_pods_per_node", "maxPodsConstraint.maxPodsPerNode", kind="number"),
     Field("autoscaling.enabled", "autoscaling.enabled", "autoscaling", "switch"),
-    Field("autoscaling.min_nodes", "autoscaling.minNodeCount", "autoscaling", "number"),
-    Field("autoscaling.max_nodes", "autoscaling.maxNodeCount", "autoscaling", "number"),
-    Field("autoscaling.total_min_nodes", "autoscaling.totalMinNodeCount", "autoscaling", "number"),
-    Field("autoscaling.total_max_nodes", "autoscaling.totalMaxNodeCount", "autoscaling", "number"),
+    Field("autoscaling.min_node_count", "autoscaling.minNodeCount", "autoscaling", "number"),
+    Field("autoscaling.max_node_count", "autoscaling.maxNodeCount", "autoscaling", "number"),
+    Field("autoscaling.total_min_node_count", "autoscaling.totalMinNodeCount", "autoscaling", "number"),
+    Field("autoscaling.total_max_node_count", "autoscaling.totalMaxNodeCount", "autoscaling", "number"),
     Field(
         "autoscaling.location_policy",
         "autoscaling.locationPolicy",
@@ -109,13 +109,13 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "network.node_networks",
         "networkConfig.additionalNodeNetworkConfigs",
-        kind="networks",
+        kind="entries",
         words=NODE_NETWORK,
     ),
     Field(
         "network.pod_networks",
         "networkConfig.additionalPodNetworkConfigs",
-        kind="networks",
+        kind="entries",
         words=POD_NETWORK,
     ),
 )

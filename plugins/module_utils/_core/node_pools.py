@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Node pools: the NodePool message, what changes in place, and the steps from live to wanted.
 
-Source: the container v1 API (NodePool, UpdateNodePoolRequest). ``initial_nodes`` acts at creation only;
+Source: the container v1 API (NodePool, UpdateNodePoolRequest). ``initial_node_count`` acts at creation only;
 the size an autoscaler gave is never a difference.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 from .change import Change, Concern, Plan, Step, by_option, differences, updates
@@ -22,8 +23,8 @@ from .versions import version_to_compare
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 MANAGED_RESOURCE_LABELS = "goog-gke"
 
-PER_ZONE = ("autoscaling.min_nodes", "autoscaling.max_nodes")
-IN_TOTAL = ("autoscaling.total_min_nodes", "autoscaling.total_max_nodes")
+PER_ZONE = ("autoscaling.min_node_count", "autoscaling.max_node_count")
+IN_TOTAL = ("autoscaling.total_min_node_count", "autoscaling.total_max_node_count")
 RECREATION_COSTS = (
     "recreating a pool drains and deletes its nodes, and spot or GPU capacity may not come back: "
     "set recreate to true to accept that, or state the live value"
@@ -61,7 +62,7 @@ CONCERNS: tuple[Concern, ...] = (
         },
         effect=ROLLS,
     ),
-    _update("driver_installation", "accelerators", "config.accelerators", ROLLS, whole=True),
+    _update("driver", "accelerators", "config.accelerators", ROLLS, whole=True),
     _update("workload_metadata", "workloadMetadataConfig", "config.workloadMetadataConfig", ROLLS),
     _update("gvnic", "gvnic", "config.gvnic", ROLLS),
     _update("flex_start", "flexStart", "config.flexStart"),
@@ -80,7 +81,7 @@ CONCERNS: tuple[Concern, ...] = (
 def message(options: Options) -> Message:
     """Return the NodePool message that creates the pool the options describe.
 
-    A pool without ``initial_nodes`` starts with one node per zone: the API's own default is none.
+    A pool without ``initial_node_count`` starts with one node per zone: the API's own default is none.
     """
     return _with_identity(to_message(FIELDS, options), options)
 
@@ -137,6 +138,36 @@ def deletion(cluster: str, name: str, live: Mapping[str, Any] | None) -> Plan:
     return Plan(subject, (Step("delete", subject, "delete_node_pool"),), {"name": name})
 
 
+@dataclass(frozen=True, slots=True)
+class NodeCounts:
+    """How many nodes a pool has in all its zones together; ``maximum`` is what a quota must allow."""
+
+    minimum: int
+    initial: int
+    maximum: int
+
+    def as_dict(self) -> dict[str, int]:
+        return {"minimum": self.minimum, "initial": self.initial, "maximum": self.maximum}
+
+
+def node_counts(options: Options, zones: int) -> NodeCounts:
+    """Return the whole-pool sizes for options whose counts are per zone.
+
+    :param zones: the number of zones of the pool (of its cluster, where the pool states none).
+    """
+    count = options.get("initial_node_count")
+    initial = zones * (1 if count is None else count)
+    limits = options.get("autoscaling") or {}
+    if not limits.get("enabled"):
+        return NodeCounts(initial, initial, initial)
+    if limits.get("total_max_node_count"):
+        least, most = limits.get("total_min_node_count") or 0, limits["total_max_node_count"]
+    else:
+        least = zones * (limits.get("min_node_count") or 0)
+        most = zones * (limits.get("max_node_count") or 0)
+    return NodeCounts(least, initial, max(most, initial))
+
+
 def _creation(subject: str, wanted: Options) -> Plan:
     after = {"name": wanted["name"], **stated(FIELDS, wanted)}
     step = Step("create", subject, "create_node_pool", {"nodePool": message(wanted)})
@@ -170,7 +201,7 @@ def _recreation(
 
 
 def _with_identity(body: Message, options: Options) -> Message:
-    count = options.get("initial_nodes")
+    count = options.get("initial_node_count")
     body["name"] = options["name"]
     body["initialNodeCount"] = 1 if count is None else count
     if take(body, "config.reservationAffinity.values"):
