@@ -10,7 +10,6 @@ while its parent has not collected it, so its ``start`` waits for ever where our
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -19,10 +18,14 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import (
+    Clock,
+    Deadline,
+    SystemClock,
+)
 from ansible_collections.inference.dra.plugins.module_utils._ports.connection import ConnectionFailed
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
-    NAMESPACES,
+    SERVICE_ACCOUNTS,
     Kubernetes,
     KubernetesError,
 )
@@ -32,6 +35,8 @@ from .processes import Processes, Program
 from .state import is_free
 
 READY_SECONDS = 60.0
+ANSWER_SECONDS = 1.0
+POLL_SECONDS = 0.1
 CLUSTER = "lab"
 PORT_FLAGS = {
     "apiserver": "--kube-apiserver-port",
@@ -81,12 +86,30 @@ class ControlPlane:
 
     def up(self) -> None:
         """Start what is not running, make what does not exist; return when the API answers."""
-        if self._configuration.exists() and self.kubeconfig.exists():
+        if not (self._configuration.exists() and self.kubeconfig.exists()):
+            self._create()
+        clock = SystemClock()
+        deadline = Deadline(clock, READY_SECONDS)
+        while True:
             for program in self.programs():
                 self.processes.start(program)
-        else:
-            self._create()
-        self.wait_ready()
+            if self._answers(clock):
+                return
+            if deadline.expired:
+                raise LabError(
+                    f"The control plane did not answer within {READY_SECONDS:.0f} s; its logs are in "
+                    f"{self.processes.logs}. `dra-lab down` and `dra-lab up` start afresh."
+                )
+            clock.sleep(POLL_SECONDS)
+
+    def _answers(self, clock: Clock) -> bool:
+        """Return whether pods can be created: the API serves and the controllers made an account."""
+        try:
+            api = Kubernetes.connect({"kubeconfig": str(self.kubeconfig)}, clock)
+            api.within(Deadline(clock, ANSWER_SECONDS)).get(SERVICE_ACCOUNTS, "default", "default")
+        except (KubernetesError, ConnectionFailed):
+            return False
+        return True
 
     def programs(self) -> list[Program]:
         """Return the components with the command lines that kwokctl chose for them."""
@@ -109,22 +132,6 @@ class ControlPlane:
         self.processes.stop(["etcd"])
         shutil.rmtree(self._workdir, ignore_errors=True)
         self.kubeconfig.unlink(missing_ok=True)
-
-    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
-        """Return when the API server has served a request and made its first namespaces."""
-        clock = SystemClock()
-        deadline = Deadline(clock, seconds)
-        while True:
-            with contextlib.suppress(KubernetesError, ConnectionFailed):
-                api = Kubernetes.connect({"kubeconfig": str(self.kubeconfig)}, clock)
-                api.within(Deadline(clock, 1.0)).get(NAMESPACES, "kube-system")
-                return
-            if deadline.expired:
-                raise LabError(
-                    f"The control plane did not answer within {seconds:.0f} s; its logs are in "
-                    f"{self.processes.logs}. `dra-lab down` and `dra-lab up` start afresh."
-                )
-            clock.sleep(0.1)
 
     def _create(self) -> None:
         self.down()

@@ -14,8 +14,10 @@ from ansible_collections.inference.dra.lab.binaries import Binaries
 from ansible_collections.inference.dra.lab.control_plane import ControlPlane
 from ansible_collections.inference.dra.lab.errors import LabError
 from ansible_collections.inference.dra.lab.state import free_ports, port_registry
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     NAMESPACES,
+    SERVICE_ACCOUNTS,
     Kubernetes,
 )
 
@@ -79,4 +81,8 @@ def namespace(api) -> str:
     """A namespace that no other test uses."""
     name = f"test-{next(numbers)}"
     api.create(NAMESPACES, {"metadata": {"name": name}})
+    # Without its account the namespace takes no pods; the controllers make it a moment later.
+    for seen in api.within(Deadline(SystemClock(), 10)).follow(SERVICE_ACCOUNTS, name):
+        if seen:
+            break
     return name

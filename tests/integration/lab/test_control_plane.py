@@ -54,6 +54,8 @@ def test_up_repairs_a_killed_component(plane, component):
     others = {other: plane.processes.pid(other) for other in COMPONENTS if other != component}
 
     plane.processes.signal(component, signal.SIGKILL)
+    while plane.processes.alive(component):
+        pass  # the kernel delivers the signal a moment later
     plane.up()
 
     assert plane.processes.alive(component)
