@@ -14,7 +14,7 @@ from . import quantity
 from .nodes import pinned_node
 from .objects import NOTHING, Metadata, View, open_object
 from .quantity import Quantity
-from .slices import DeviceId
+from .slices import DeviceId, DeviceTaint
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
@@ -27,6 +27,14 @@ class Toleration(NamedTuple):
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+
+    def tolerates(self, taint: DeviceTaint) -> bool:
+        """Return whether the taint is tolerated (resourceclaim.ToleratesTaint)."""
+        if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
+            return False
+        if self.operator == "Exists":
+            return True
+        return self.operator in ("", "Equal") and self.value == taint.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,40 +315,23 @@ class DeviceClass:
         return self.meta.name
 
 
-_DEVICES_FIELDS = frozenset({"requests", "constraints", "config"})
-_REQUEST_FIELDS = frozenset({"name", "exactly", "firstAvailable"})
+_DEVICES_FIELDS = frozenset("requests constraints config".split())
+_REQUEST_FIELDS = frozenset("name exactly firstAvailable".split())
 _ALTERNATIVE_FIELDS = frozenset(
-    {
-        "name",
-        "deviceClassName",
-        "selectors",
-        "allocationMode",
-        "count",
-        "adminAccess",
-        "tolerations",
-        "capacity",
-    }
+    "name deviceClassName selectors allocationMode count adminAccess tolerations capacity".split()
 )
-_CONSTRAINT_FIELDS = frozenset({"requests", "matchAttribute", "distinctAttribute"})
-_CONFIG_FIELDS = frozenset({"source", "requests", "opaque"})
-_STATUS_FIELDS = frozenset({"allocation", "reservedFor", "devices"})
-_ALLOCATION_FIELDS = frozenset({"devices", "nodeSelector", "allocationTimestamp"})
+_CONSTRAINT_FIELDS = frozenset("requests matchAttribute distinctAttribute".split())
+_CONFIG_FIELDS = frozenset("source requests opaque".split())
+_STATUS_FIELDS = frozenset("allocation reservedFor devices".split())
+_ALLOCATION_FIELDS = frozenset("devices nodeSelector allocationTimestamp".split())
 _RESULT_FIELDS = frozenset(
-    {
-        "request",
-        "driver",
-        "pool",
-        "device",
-        "shareID",
-        "consumedCapacity",
-        "adminAccess",
-        "tolerations",
-        "bindingConditions",
-        "bindingFailureConditions",
-    }
+    (
+        "request driver pool device shareID consumedCapacity adminAccess tolerations "
+        "bindingConditions bindingFailureConditions"
+    ).split()
 )
-_DEVICE_STATUS_FIELDS = frozenset({"driver", "pool", "device", "shareID", "conditions"})
-_CLASS_FIELDS = frozenset({"selectors", "config", "extendedResourceName"})
+_DEVICE_STATUS_FIELDS = frozenset("driver pool device shareID conditions".split())
+_CLASS_FIELDS = frozenset("selectors config extendedResourceName".split())
 
 
 def _request(view: View) -> Request:

@@ -209,6 +209,61 @@ def _metadata(view: View) -> Metadata:
     )
 
 
+DRA_VERSION = "resource.k8s.io/v1"
+_DRA_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+
+
+def split(objects: Iterable[Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return a dump's objects by kind; lists of any depth are resolved, unknown kinds are kept.
+
+    An object that appears twice (several ``kubectl get`` outputs in one file) counts once, the last
+    one. Items of a typed list (``ResourceClaimList``) get its kind where they state none.
+
+    :raises MalformedObjects: naming every object without kind or name, and every DRA object of
+        another API version than ``resource.k8s.io/v1``.
+    """
+    found: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
+    problems = []
+    for where, obj in _flat(objects, "object"):
+        if problem := _problem(where, obj):
+            problems.append(problem)
+            continue
+        metadata = obj["metadata"]
+        same_kind = found.setdefault(obj["kind"], {})
+        same_kind[metadata.get("namespace") or "", metadata["name"]] = obj
+    if problems:
+        raise MalformedObjects(problems)
+    return {kind: list(each.values()) for kind, each in found.items()}
+
+
+def _flat(objects: Iterable[Any], where: str, kind: str = "") -> Iterator[tuple[str, Any]]:
+    for index, obj in enumerate(objects):
+        here = f"{where}[{index}]"
+        if isinstance(obj, Mapping) and isinstance(obj.get("items"), list):
+            item_kind = str(obj.get("kind") or "").removesuffix("List")
+            yield from _flat(obj["items"], f"{here}.items", item_kind)
+        elif isinstance(obj, Mapping) and kind and not obj.get("kind"):
+            yield here, {"apiVersion": DRA_VERSION if kind in _DRA_KINDS else "", "kind": kind, **obj}
+        elif obj is not None:  # an empty YAML document
+            yield here, obj
+
+
+def _problem(where: str, obj: Any) -> str:
+    if not isinstance(obj, Mapping):
+        return str(_malformed(where, "", obj, "a mapping with apiVersion, kind and metadata"))
+    kind, metadata = obj.get("kind"), obj.get("metadata")
+    if not isinstance(kind, str) or not kind:
+        return str(_malformed(where, "kind", kind, "the kind of the object"))
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(name, str) or not name:
+        return str(_malformed(f"{where} ({kind})", "metadata.name", name, "the name of the object"))
+    version = obj.get("apiVersion")
+    if kind in _DRA_KINDS and version != DRA_VERSION:
+        expected = f"{DRA_VERSION} (Kubernetes 1.34 or later serves it)"
+        return str(_malformed(f"{kind} {name}", "apiVersion", version, expected))
+    return ""
+
+
 def parse_time(value: Any) -> datetime | None:
     """Return an API timestamp as an aware datetime in UTC, None where it is no timestamp."""
     if isinstance(value, datetime):

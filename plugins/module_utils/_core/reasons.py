@@ -9,7 +9,35 @@ the documentation is made from this table. One section per subject, alphabetical
 
 from __future__ import annotations
 
-CLAIM_REASONS: dict[str, str] = {}
+CLAIM_REASONS: dict[str, str] = {
+    "AllocatedDeviceGone": "No slice publishes a device that a claim holds. Running pods keep it; "
+    "pods that start now may not get it prepared.",
+    "AllocatedDeviceTainted": "A device got a taint after it was allocated.",
+    "AllocationLoop": "The scheduler keeps allocating the same devices after failed preparations.",
+    "BindingConditionFailed": "A driver reported that it cannot prepare an allocated device.",
+    "BindingConditionMissing": "A driver has not yet reported a condition that the pod waits for.",
+    "BindingFailureMasked": "A failure stays unseen by the scheduler until the timeout, because it "
+    "stops at an earlier device that is not ready.",
+    "BindingTimeout": "The time for binding conditions is over; the scheduler gives the allocation "
+    "up and starts again.",
+    "ClaimDeleting": "The claim is being deleted and something still holds it.",
+    "ClaimHeldByEndedPods": "The claim is reserved only for pods that have ended.",
+    "ClaimMissing": "A pod names a claim that does not exist. The scheduler says nothing about it.",
+    "ClaimNotGenerated": "A pod's claim has not been generated from its template yet.",
+    "ClaimNotReserved": "A pod is bound to a node, and its claim is not reserved for it.",
+    "ClaimOfOtherPod": "The claim was made for an earlier pod of the same name.",
+    "ClaimPending": "Nothing is allocated to the claim.",
+    "ClaimReservedForGonePods": "The claim is reserved for pods that no longer exist.",
+    "GatedClaimShared": "Several pods share a claim with binding conditions: what was prepared for "
+    "the first is not prepared for the others.",
+    "ImageConfigConflict": "A container is given two images for the chosen alternative.",
+    "ImageConfigContainerMissing": "An ImageConfig names a container that the pod does not have.",
+    "ImageConfigInvalid": "An ImageConfig lacks the container's name or the image.",
+    "ImageNotSwitched": "A container does not have the image of the alternative that was chosen.",
+    "PodLeftOver": "A pod of the workload is not one of its current, live pods and is not judged.",
+    "ShareStatusMerged": "The scheduler reads one share's conditions for all shares of a device.",
+    "TemplateMissing": "The ResourceClaimTemplate that a pod names does not exist.",
+}
 
 SLICE_REASONS: dict[str, str] = {
     "AttributeMissing": "A device lacks an attribute that a selector or a constraint reads.",

@@ -264,32 +264,13 @@ class ResourceSlice:
 
 
 _DEVICE_FIELDS = frozenset(
-    {
-        "name",
-        "attributes",
-        "capacity",
-        "taints",
-        "bindingConditions",
-        "bindingFailureConditions",
-        "bindsToNode",
-        "consumesCounters",
-        "allowMultipleAllocations",
-        "nodeName",
-        "nodeSelector",
-        "allNodes",
-    }
+    (
+        "name attributes capacity taints bindingConditions bindingFailureConditions bindsToNode "
+        "consumesCounters allowMultipleAllocations nodeName nodeSelector allNodes"
+    ).split()
 )
 _SPEC_FIELDS = frozenset(
-    {
-        "driver",
-        "pool",
-        "nodeName",
-        "nodeSelector",
-        "allNodes",
-        "perDeviceNodeSelection",
-        "devices",
-        "sharedCounters",
-    }
+    "driver pool nodeName nodeSelector allNodes perDeviceNodeSelection devices sharedCounters".split()
 )
 _TYPES: Mapping[str, type] = {"int": int, "bool": bool, "string": str, "version": str}
 
