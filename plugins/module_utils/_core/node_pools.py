@@ -182,8 +182,10 @@ def _recreation(
     body: Message = {}
     for each in FIELDS:
         value = take(source, each.path)
-        if value is not None and each.option != "version":
+        if value is not None:
             put(body, each.path, value)
+    if not wanted.get("version"):
+        body.pop("version", None)  # the control plane may have moved on: its version is the default
     for each, change in found:
         put(body, each.path, each.spell(change.after))
     taints = take(body, "config.taints")
