@@ -181,9 +181,11 @@ def _recreation(
     source = _unmanaged(live)
     body: Message = {}
     for each in FIELDS:
-        value = take(source, each.path)
+        value, parent = take(source, each.path), each.path.rpartition(".")[0]
         if value is not None:
             put(body, each.path, value)
+        elif parent and take(source, parent) == {}:
+            put(body, parent, {})  # there, and all of it switched off: not the same as absent
     if not wanted.get("version"):
         body.pop("version", None)  # the control plane may have moved on: its version is the default
     for each, change in found:

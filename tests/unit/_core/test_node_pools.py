@@ -301,7 +301,7 @@ REMOVALS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=300, deadline=None, database=None)
 @given(OPTIONS, st.none() | OPTIONS, REMOVALS)
 def test_after_applying_a_plan_nothing_is_left_and_nothing_unnamed_is_lost(wanted, existing, removals):
     for option in ("labels", "resource_labels"):
