@@ -29,6 +29,7 @@ RECREATION_COSTS = (
     "recreating a pool drains and deletes its nodes, and spot or GPU capacity may not come back: "
     "set recreate to true to accept that, or state the live value"
 )
+SINGLE_VALUES = ("text", "number", "switch", "enum", "seconds")
 ROLLS = "the nodes are replaced one after another"
 
 
@@ -178,18 +179,22 @@ def _recreation(
     subject: str, wanted: Options, live: Mapping[str, Any], found: list[tuple[Field, Change]]
 ) -> tuple[Step, ...]:
     """Return delete and create; what the user did not name is carried over from the live pool."""
+    changed = {each.option: change.after for each, change in found}
     source = _unmanaged(live)
     body: Message = {}
     for each in FIELDS:
-        value, parent = take(source, each.path), each.path.rpartition(".")[0]
-        if value is not None:
+        want, value = take(wanted, each.option), take(source, each.path)
+        parent = each.path.rpartition(".")[0]
+        if each.option in changed:
+            put(body, each.path, each.spell(changed[each.option]))
+        elif want is not None and each.kind in SINGLE_VALUES and each.option != "version":
+            put(body, each.path, each.spell(want))
+        elif value is not None:
             put(body, each.path, value)
         elif parent and take(source, parent) == {}:
             put(body, parent, {})  # there, and all of it switched off: not the same as absent
     if not wanted.get("version"):
         body.pop("version", None)  # the control plane may have moved on: its version is the default
-    for each, change in found:
-        put(body, each.path, each.spell(change.after))
     taints = take(body, "config.taints")
     if taints:
         managed = {**GPU_TAINT, "effect": TAINT_EFFECTS[GPU_TAINT["effect"]]}
