@@ -19,8 +19,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 from .faults import Faults
+from .google.cloud import Cloud
 from .hardware.nodes import Nodes
-from .hardware.pools import Cloud
 from .hardware.publishing import Publishing
 from .loop import Loop
 from .store import Store, watch

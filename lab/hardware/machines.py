@@ -12,18 +12,21 @@ eviction. Not known, therefore assumed: the exact shortening of long node names.
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..google.catalogue import MachineType, machine_type
-from .pools import PoolView
+from ..google.cloud import PoolView
 
 ACCELERATOR = "cloud.google.com/gke-accelerator"
 CLUSTER = "lab.inference.dra/cluster"
 DRIVER_VERSION = "cloud.google.com/gke-gpu-driver-version"
 NETWORK_PROFILE = "lab.inference.dra/accelerator-network-profile"
+FROM_POOL = "lab.inference.dra/from-pool"
+REVISION = "lab.inference.dra/revision"
 NO_DEVICE_PLUGIN = "gke-no-default-nvidia-gpu-device-plugin"
 NODE_POOL = "cloud.google.com/gke-nodepool"
 SPOT = "cloud.google.com/gke-spot"
@@ -106,7 +109,11 @@ def node_object(made: Machine) -> dict[str, Any]:
         "metadata": {
             "name": made.name,
             "labels": labels(made),
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
+            "annotations": {
+                "kwok.x-k8s.io/node": "fake",
+                REVISION: str(made.pool.revision),
+                FROM_POOL: from_pool(made),
+            },
         },
         "spec": {
             "providerID": f"gce://lab/{made.zone}/{made.name}",
@@ -173,6 +180,30 @@ def labels(made: Machine) -> dict[str, str]:
     if profile:
         own[NETWORK_PROFILE] = profile
     return {**config.get("labels", {}), **own}
+
+
+def from_pool(made: Machine) -> str:
+    """Return the labels and taints that come from the pool, as text to compare: both can change later."""
+    config = made.pool.message.get("config", {})
+    return json.dumps({"labels": config.get("labels", {}), "taints": taints(made)}, sort_keys=True)
+
+
+def pool_change(node: Mapping[str, Any], made: Machine) -> dict[str, Any] | None:
+    """Return the merge patch that brings a node's labels and taints to what its pool says now.
+
+    GKE changes both in place; taints that others put on the node stay. ``None``: nothing to change.
+    """
+    written = node["metadata"].get("annotations", {}).get(FROM_POOL)
+    wanted = from_pool(made)
+    if written in (None, wanted):
+        return None
+    before = json.loads(written)
+    gone = {key: None for key in before["labels"] if key not in labels(made)}
+    others = [taint for taint in node["spec"].get("taints", []) if taint not in before["taints"]]
+    return {
+        "metadata": {"labels": {**gone, **labels(made)}, "annotations": {FROM_POOL: wanted}},
+        "spec": {"taints": [*taints(made), *others]},
+    }
 
 
 def accelerator_labels(made: Machine) -> dict[str, str]:

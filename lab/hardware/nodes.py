@@ -17,13 +17,13 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 from ..google.catalogue import UnknownMachineType
+from ..google.cloud import Cloud, PoolView
 from ..loop import Timer
 from ..store import Change
 from ..work import Context, Work
 from . import delays, machines
 from .devices import RDMA_MACHINES
 from .drivers import owner_kind
-from .pools import Cloud, PoolView
 
 
 class Group(NamedTuple):
@@ -57,17 +57,24 @@ class Nodes:
         self._cloud = cloud
         self._coming: dict[Group, dict[str, Timer]] = defaultdict(dict)
         self._going: set[str] = set()
-        self._ready: dict[Group, int] = {}
+        self._looking = False
+        self._told: dict[Group, tuple[int, int]] = {}
         self.work: Work[Group] = Work(context, self._reconcile)
         self._arrivals: Work[tuple[Group, str]] = Work(context, self._arrive)
         self.departures: Work[str] = Work(context, self._depart)
         context.store.listen(self._changed)
-        cloud.listen(lambda: context.loop.post(self.look))
+        cloud.listeners.append(lambda _change: context.loop.post(self._pools_changed))
 
     def look(self) -> None:
         """Compare every group with what its pool wants."""
+        self._looking = False
         for group in {*self._wanted(), *self._nodes(), *self._coming}:
             self.work.add(group)
+
+    def _pools_changed(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._context.loop.post(self.look)
 
     def _changed(self, change: Change) -> None:
         if change.resource is NODES and (group := group_of(change.object)):
@@ -94,21 +101,36 @@ class Nodes:
             return
         pool, size = self._wanted().get(group, (None, 0))
         nodes = self._nodes().get(group, [])
-        staying = [node for node in nodes if node["metadata"]["name"] not in self._going]
-        coming = self._coming[group]
-        for _ in range(size - len(staying) - len(coming)):
-            if pool is not None:
+        plan = plan_of(
+            [node for node in nodes if node["metadata"]["name"] not in self._going],
+            len(self._coming[group]),
+            size,
+            pool.revision if pool else 0,
+        )
+        for name in list(self._coming[group])[: plan.cancel]:
+            self._coming[group].pop(name).cancel()
+        if pool is not None:
+            for _ in range(plan.order):
                 self._order(group, pool, {node["metadata"]["name"] for node in nodes})
-        for name in list(coming)[: max(0, len(staying) + len(coming) - size)]:
-            coming.pop(name).cancel()
-        for node in surplus(staying, size):
+            self._update(group, pool, nodes)
+        for node in plan.retire:
             self.retire(node)
-        self._tell(group, sum(is_ready(node) for node in staying))
+        if pool is not None:
+            self._tell(group, pool.revision, plan.ready)
 
-    def _tell(self, group: Group, ready: int) -> None:
-        if self._ready.get(group) != ready:
-            self._ready[group] = ready
-            self._cloud.observed(*group, ready)
+    def _tell(self, group: Group, revision: int, ready: int) -> None:
+        if self._told.get(group) != (revision, ready):
+            self._told[group] = (revision, ready)
+            self._cloud.observed(*group, ready, revision)
+
+    def _update(self, group: Group, pool: PoolView, nodes: list[dict[str, Any]]) -> None:
+        """Write changed labels and taints of the pool on its nodes."""
+        for node in nodes:
+            name = node["metadata"]["name"]
+            patch = machines.pool_change(node, machines.machine(pool, group.zone, name))
+            if patch:
+                changed = self._context.api.merge_patch(NODES, name, patch)
+                self._context.store.put(NODES, changed)
 
     def _order(self, group: Group, pool: PoolView, taken: set[str]) -> None:
         coming = self._coming[group]
@@ -166,6 +188,37 @@ class Nodes:
                 name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
                 with suppress(NotFound):
                     self._context.api.delete(PODS, name, namespace, grace_seconds=0 if daemons else None)
+
+
+class Plan(NamedTuple):
+    """What to do about one group: machines to order, orders to cancel, nodes to give back."""
+
+    order: int
+    cancel: int
+    retire: list[dict[str, Any]]
+    ready: int
+
+
+def plan_of(nodes: list[dict[str, Any]], coming: int, size: int, revision: int) -> Plan:
+    """Return how a group of nodes comes to its size and to its pool's newest template.
+
+    Nodes of an older template are replaced one at a time, the new one first (GKE's surge upgrade with
+    its default of one extra node).
+    """
+    old = [node for node in nodes if revision and revision_of(node) != revision]
+    new = [node for node in nodes if node not in old]
+    ready = sum(is_ready(node) for node in new)
+    surge = 1 if old and size else 0
+    room = max(0, size + surge - len(nodes) - coming)
+    order = min(max(0, size - len(new) - coming), room)
+    cancel = min(coming, max(0, len(new) + coming - size))
+    spare = max(0, ready + len(old) - size)
+    retire = surplus(new, size) + surplus(old, max(0, len(old) - spare))
+    return Plan(order, cancel, retire, ready)
+
+
+def revision_of(node: dict[str, Any]) -> int:
+    return int(node["metadata"].get("annotations", {}).get(machines.REVISION, "0"))
 
 
 def surplus(nodes: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:

@@ -58,7 +58,8 @@ NODE_READY = """
 conditions:
 {{ range NodeConditions }}
 - {type: {{ .type | Quote }}, status: {{ .status | Quote }}, reason: {{ .reason | Quote }},
-   message: {{ .message | Quote }}, lastHeartbeatTime: {{ $now | Quote }}, lastTransitionTime: {{ $now | Quote }}}
+   message: {{ .message | Quote }}, lastHeartbeatTime: {{ $now | Quote }},
+   lastTransitionTime: {{ $now | Quote }}}
 {{ end }}
 addresses:
 {{ with NodeIP }}
@@ -102,7 +103,9 @@ hostIPs:
 - ip: {{ . | Quote }}
 {{ end }}
 {{ end }}
-{{ with PodIPsWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) ( or .metadata.name "" ) ( or .metadata.namespace "" ) }}
+{{ $name := or .metadata.name "" }}
+{{ $space := or .metadata.namespace "" }}
+{{ with PodIPsWith .spec.nodeName (or .spec.hostNetwork false) (or .metadata.uid "") $name $space }}
 podIP: {{ index . 0 | Quote }}
 podIPs:
 {{ range . }}
@@ -155,7 +158,8 @@ INIT_DONE = """initContainerStatuses:
   started: true
   state: {running: {startedAt: {{ $now | Quote }}}}
 {{ else }}
-  state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}
+  state:
+    terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
 {{ end }}
 {{ end }}
 """
