@@ -27,32 +27,31 @@ class ClaimHistory:
 
     :param uid: of the claim; another UID is another claim, and the history starts anew.
     :param allocations: what each allocation gave, in order.
-    :param allocated_at: timestamp of the newest allocation, None while there is none.
+    :param allocated_at: timestamp of the newest allocation.
     :param was_ready: whether the newest allocation has been seen ready.
     """
 
     uid: str = ""
     allocations: tuple[frozenset[DeviceId], ...] = ()
     allocated_at: datetime | None = None
+    is_allocated: bool = False
     was_ready: bool = False
 
     def observe(self, report: ClaimReport) -> ClaimHistory:
         """Return the history with one more look at the claim."""
         if report.uid != self.uid:
-            return ClaimHistory(uid=report.uid).observe(report) if report.uid else ClaimHistory()
+            return ClaimHistory(uid=report.uid).observe(report)
         if not report.devices:
-            return replace(self, allocated_at=None, was_ready=False)
+            return replace(self, is_allocated=False, was_ready=False)
         devices = frozenset(each.device.id for each in report.devices)
         is_ready = report.state == "ready"
-        is_known = bool(self.allocations) and self.allocations[-1] == devices
-        if is_known and report.allocated_at is not None and report.allocated_at == self.allocated_at:
+        if self.is_allocated and (devices, report.allocated_at) == (self.allocations[-1], self.allocated_at):
             return replace(self, was_ready=self.was_ready or is_ready)
-        if is_known and report.allocated_at is None and self.allocated_at is None and self.was_ready:
-            return self
         return replace(
             self,
             allocations=(*self.allocations, devices),
             allocated_at=report.allocated_at,
+            is_allocated=True,
             was_ready=is_ready,
         )
 

@@ -14,7 +14,7 @@ from . import claim_verdicts
 from .claim_report import Choice, ClaimReport, ClaimState, ConsumerFact, ConsumerState
 from .claims import AllocatedDevice, Claim, Consumer
 from .conditions import DeviceReadiness, SchedulerView, readiness, scheduler_view
-from .pods import Pod
+from .pods import Pod, PodIndex
 from .resource_pools import Pool
 from .slices import PoolId
 
@@ -28,7 +28,7 @@ def judge_claim(
     *,
     now: datetime,
     binding_timeout: int = DEFAULT_BINDING_TIMEOUT,
-    pods: Mapping[str, Pod] | None = None,
+    pods: PodIndex | None = None,
     pools: Mapping[PoolId, Pool[Any]] | None = None,
     wanted_by: Pod | None = None,
 ) -> ClaimReport:
@@ -36,7 +36,7 @@ def judge_claim(
 
     :param now: aware; compared with the allocation's timestamp.
     :param binding_timeout: the scheduler's own limit in seconds, not a module's.
-    :param pods: all pods of the claim's namespace by UID; None where they are not known, and nothing
+    :param pods: all pods of the claim's namespace; None where they are not known, and nothing
         is said about consumers then.
     :param pools: all pools of the cluster; None where slices are not known.
     :param wanted_by: the pod through which the claim was reached; its UID must be the owner's.
@@ -44,7 +44,7 @@ def judge_claim(
     consumers = _consumers(claim, pods)
     devices = readiness(claim)
     view = scheduler_view(claim)
-    bound = [pod for pod in _pods_of(claim, pods) if pod.node_name]
+    bound = [pod for pod in _users(claim, pods) if pod.node_name]
     allocation = claim.allocation
     seconds_left = None
     if allocation and allocation.timestamp and view.outcome == "waiting" and not bound:
@@ -113,22 +113,22 @@ def _choices(claim: Claim) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _consumers(claim: Claim, pods: Mapping[str, Pod] | None) -> tuple[ConsumerFact, ...]:
-    names = {pod.meta.name for pod in (pods or {}).values()}
-    return tuple(ConsumerFact(each, _consumer_state(each, pods, names)) for each in claim.reserved_for)
+def _consumers(claim: Claim, pods: PodIndex | None) -> tuple[ConsumerFact, ...]:
+    return tuple(
+        ConsumerFact(each, _consumer_state(each, claim.meta.namespace, pods)) for each in claim.reserved_for
+    )
 
 
-def _consumer_state(consumer: Consumer, pods: Mapping[str, Pod] | None, names: set[str]) -> ConsumerState:
+def _consumer_state(consumer: Consumer, namespace: str, pods: PodIndex | None) -> ConsumerState:
     if pods is None or consumer.resource != "pods" or consumer.api_group:
         return "unknown"
     pod = pods.get(consumer.uid)
     if pod is None:
-        return "replaced" if consumer.name in names else "gone"
+        return "gone" if pods.named(namespace, consumer.name) is None else "replaced"
     return "ended" if pod.has_ended else "live"
 
 
-def _pods_of(claim: Claim, pods: Mapping[str, Pod] | None) -> list[Pod]:
-    known = pods or {}
-    return [
-        known[each.uid] for each in claim.reserved_for if each.uid in known and not known[each.uid].has_ended
-    ]
+def _users(claim: Claim, pods: PodIndex | None) -> list[Pod]:
+    """Return the pods that the claim is reserved for and that have not ended."""
+    found = [pods.get(each.uid) for each in claim.reserved_for] if pods else []
+    return [pod for pod in found if pod is not None and not pod.has_ended]

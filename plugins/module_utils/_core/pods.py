@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -104,6 +104,25 @@ class Pod:
     def condition(self, kind: str) -> Condition | None:
         """Return the condition of a type, None where it was never set."""
         return next((each for each in self.conditions if each.type == kind), None)
+
+
+class PodIndex:
+    """All pods of the cluster, or of the namespaces judged, by UID and by name."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._by_uid = {pod.meta.uid: pod for pod in pods}
+        self._by_name = {(pod.meta.namespace, pod.meta.name): pod for pod in self._by_uid.values()}
+
+    def __iter__(self) -> Iterator[Pod]:
+        return iter(self._by_uid.values())
+
+    def get(self, uid: str) -> Pod | None:
+        """Return the pod with exactly this UID."""
+        return self._by_uid.get(uid)
+
+    def named(self, namespace: str, name: str) -> Pod | None:
+        """Return the pod of this name, which may be the successor of the one that was meant."""
+        return self._by_name.get((namespace, name))
 
 
 def _containers(spec: View, key: str) -> tuple[Container, ...]:

@@ -28,6 +28,7 @@ CLAIM_REASONS: dict[str, str] = {
     "ClaimOfOtherPod": "The claim was made for an earlier pod of the same name.",
     "ClaimPending": "Nothing is allocated to the claim.",
     "ClaimReservedForGonePods": "The claim is reserved for pods that no longer exist.",
+    "DeploymentMissing": "The Deployment that was selected does not exist.",
     "GatedClaimShared": "Several pods share a claim with binding conditions: what was prepared for "
     "the first is not prepared for the others.",
     "ImageConfigConflict": "A container is given two images for the chosen alternative.",
@@ -35,6 +36,8 @@ CLAIM_REASONS: dict[str, str] = {
     "ImageConfigInvalid": "An ImageConfig lacks the container's name or the image.",
     "ImageNotSwitched": "A container does not have the image of the alternative that was chosen.",
     "PodLeftOver": "A pod of the workload is not one of its current, live pods and is not judged.",
+    "PodMissing": "A pod that was selected does not exist.",
+    "RolloutIncomplete": "A Deployment has not yet all replicas of its present specification.",
     "ShareStatusMerged": "The scheduler reads one share's conditions for all shares of a device.",
     "TemplateMissing": "The ResourceClaimTemplate that a pod names does not exist.",
 }
