@@ -191,7 +191,7 @@ def _recreation(
             put(body, each.path, each.spell(want))
         elif value is not None:
             put(body, each.path, value)
-        elif parent and take(source, parent) == {}:
+        elif parent and take(source, parent) == {} and take(body, parent) is None:
             put(body, parent, {})  # there, and all of it switched off: not the same as absent
     if not wanted.get("version"):
         body.pop("version", None)  # the control plane may have moved on: its version is the default
