@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
+from ansible_collections.inference.dra.plugins.module_utils._ports.connection import ConnectionFailed
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     LEASES,
     Conflict,
@@ -84,7 +85,7 @@ class Elector:
             self._contact_at = self._clock.monotonic()
         except Conflict:
             self._contact_at = self._clock.monotonic()
-        except KubernetesError as error:
+        except (KubernetesError, ConnectionFailed) as error:
             log.warning("lease not renewed", extra={"error": str(error)})
         return self.leads
 
@@ -94,7 +95,7 @@ class Elector:
             lease = self._limited().get(LEASES, self._name, self._namespace)
             if lease["spec"].get("holderIdentity") == self.identity:
                 self._replace(lease, {**lease["spec"], "holderIdentity": ""})
-        except KubernetesError as error:
+        except (KubernetesError, ConnectionFailed) as error:
             log.warning("lease not released", extra={"error": str(error)})
         self._renewed_at = None
 
