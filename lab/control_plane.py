@@ -34,6 +34,7 @@ from .errors import LabError
 from .processes import Processes, Program
 from .state import is_free
 
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller")
 READY_SECONDS = 60.0
 ANSWER_SECONDS = 1.0
 POLL_SECONDS = 0.1

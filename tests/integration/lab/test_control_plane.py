@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.inference.dra.lab.control_plane import COMPONENTS
 from ansible_collections.inference.dra.lab.processes import start_time
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
@@ -19,9 +20,6 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 pytestmark = pytest.mark.lab
-
-COMPONENTS = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller"]
-
 
 @pytest.fixture(scope="module")
 def plane(make_control_plane):
