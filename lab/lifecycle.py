@@ -63,8 +63,7 @@ def services(lab: Lab, binaries: Mapping[str, Path]) -> list[tuple[Program, str]
 
 def wait_listening(processes: Processes, name: str, port: int) -> None:
     clock = SystemClock()
-    deadline = Deadline(clock, PARTS = (*COMPONENTS, "registry", "daemon")
-STARTED_SECONDS)
+    deadline = Deadline(clock, STARTED_SECONDS)
     while is_free(port):
         if deadline.expired or not processes.alive(name):
             log = processes.log(name)
