@@ -1,0 +1,152 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults that can be ordered from the simulated Google, as plain data.
+
+A fault is of one kind, may be narrowed by parameters (a pool, a machine type, a method …), may hit a
+limited number of times, and stays until it is cleared. Nothing here acts: the cloud and the server
+ask whether a fault applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# From a recorded stock-out: "Not all instances running in IGM after 35m4s".
+STOCKOUT_PATIENCE_SECONDS = 2104.0
+
+Json = dict[str, Any]
+JsonList = list[Json]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What can be ordered: a sentence, the parameters that narrow it, and those that shape it."""
+
+    sentence: str
+    narrows: tuple[str, ...] = ()
+    shapes: Mapping[str, Any] = field(default_factory=dict)
+
+
+KINDS: Mapping[str, Kind] = {
+    "stockout": Kind(
+        "A zone has no machines of a kind. `on` says when: create, scale-up or any.",
+        ("cluster", "pool", "machine_type", "zone"),
+        {"on": "any", "after": STOCKOUT_PATIENCE_SECONDS},
+    ),
+    "quota": Kind(
+        "A quota metric has this limit. With `late` the check before the change passes and the "
+        "machines fail instead.",
+        ("cluster", "pool", "machine_type", "region"),
+        {"metric": "", "limit": 0.0, "late": False, "after": 60.0},
+    ),
+    "operation-fails": Kind(
+        "An operation ends with an error.",
+        ("cluster", "pool", "type"),
+        {"message": "Internal error.", "code": 13},
+    ),
+    "operation-stuck": Kind("An operation never ends.", ("cluster", "pool", "type")),
+    "operation-lost": Kind("An operation cannot be read any more.", ("cluster", "pool", "type")),
+    "maintenance": Kind(
+        "GKE itself starts an operation on a cluster, so that other changes are refused.",
+        ("cluster",),
+        {"seconds": 60.0},
+    ),
+    "http-error": Kind(
+        "Requests are answered with an HTTP error. `method` is the beginning of an API method "
+        "name such as container.projects.locations.clusters.nodePools.create.",
+        ("method",),
+        {"code": 500, "message": ""},
+    ),
+    "http-slow": Kind("Requests are answered late, by real seconds.", ("method",), {"seconds": 5.0}),
+    "permission-denied": Kind("A permission is missing.", ("permission",)),
+    "service-disabled": Kind("An API is not enabled.", ("service",)),
+}
+
+
+@dataclass
+class Fault:
+    """One ordered fault; ``remaining`` counts the hits left, ``None`` means until cleared."""
+
+    id: str
+    kind: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    remaining: int | None = None
+    hits: int = 0
+
+    def applies(self, facts: Mapping[str, str]) -> bool:
+        """Say whether the fault fits; ``method`` matches by beginning, all else by equality."""
+        if self.remaining == 0:
+            return False
+        if self["on"] not in (None, "any", facts.get("on", "any")):
+            return False
+        for name in KINDS[self.kind].narrows:
+            wanted = self.parameters.get(name)
+            if not wanted:
+                continue
+            observed = facts.get(name, "")
+            if observed != wanted and not (name == "method" and observed.startswith(wanted)):
+                return False
+        return True
+
+    def __getitem__(self, name: str) -> Any:
+        return self.parameters.get(name, KINDS[self.kind].shapes.get(name))
+
+
+class UnknownFault(ValueError):
+    """The kind or a parameter does not exist; the message lists what does."""
+
+
+class Faults:
+    """The faults that are on. ``state`` is JSON and restores by ``Faults(state)``."""
+
+    def __init__(self, state: JsonList | None = None) -> None:
+        self._faults: dict[str, Fault] = {item["id"]: Fault(**item) for item in state or []}
+        self._serial = max((int(name.rpartition("-")[2]) for name in self._faults), default=0)
+
+    def list(self) -> JsonList:
+        """Return all faults as JSON objects: id, kind, parameters, remaining, hits."""
+        return [asdict(fault) for fault in self._faults.values()]
+
+    def set(self, kind: str, *, remaining: int | None = None, **parameters: Any) -> str:
+        """Order a fault and return its id; raises :class:`UnknownFault`."""
+        if kind not in KINDS:
+            raise UnknownFault(f"no fault {kind!r}; there are {', '.join(KINDS)}")
+        known = {*KINDS[kind].narrows, *KINDS[kind].shapes}
+        for name in parameters:
+            if name not in known:
+                allowed = ", ".join(sorted(known))
+                raise UnknownFault(f"fault {kind!r} has no parameter {name!r}; it takes {allowed}")
+        self._serial += 1
+        fault = Fault(f"{kind}-{self._serial}", kind, parameters, remaining)
+        self._faults[fault.id] = fault
+        return fault.id
+
+    def clear(self, name: str = "") -> int:
+        """Clear one fault by id, all of a kind by its name, or all; return how many."""
+        gone = [f.id for f in self._faults.values() if name in ("", f.id, f.kind)]
+        for fault_id in gone:
+            del self._faults[fault_id]
+        return len(gone)
+
+    def all(self, kind: str) -> tuple[Fault, ...]:
+        """Return the faults of a kind, whatever they are narrowed to."""
+        return tuple(fault for fault in self._faults.values() if fault.kind == kind)
+
+    def peek(self, kind: str, **facts: str) -> Fault | None:
+        """Return the first fault of the kind that applies, without using it up."""
+        for fault in self._faults.values():
+            if fault.kind == kind and fault.applies(facts):
+                return fault
+        return None
+
+    def take(self, kind: str, **facts: str) -> Fault | None:
+        """Return the first fault of the kind that applies and count the hit."""
+        fault = self.peek(kind, **facts)
+        if fault is not None:
+            fault.hits += 1
+            if fault.remaining is not None:
+                fault.remaining -= 1
+        return fault
