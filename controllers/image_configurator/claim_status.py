@@ -22,6 +22,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 from .claim_bytes import claim_uid, still_allocates, with_devices
+from .contract import COMPONENT
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
@@ -50,7 +51,9 @@ class ClaimStatus:
         if claim_uid(current) != uid or not still_allocates(current, entries):
             raise Conflict(f"PUT {path}/status", 0, "Changed", "the allocation is another one by now")
         body = with_devices(current, entries)
-        answer: dict[str, Any] = json.loads(self._exchange("PUT", f"{path}/status", body, JSON))
+        answer: dict[str, Any] = json.loads(
+            self._exchange("PUT", f"{path}/status?fieldManager={COMPONENT}", body, JSON)
+        )
         return answer
 
     def _exchange(self, method: str, path: str, body: bytes | None, accept: str) -> bytes:
