@@ -57,6 +57,8 @@ class ControlPlane:
     :param binaries: path of every program by name.
     :param scheduler_config: a KubeSchedulerConfiguration to run the scheduler with, for tests that
         need another ``bindingTimeout`` than Kubernetes' ten minutes.
+    :param admin_token: a bearer token that makes its holder cluster admin, as a Google access token
+        of the project's owner does on GKE. Empty: certificates only.
     """
 
     def __init__(
@@ -65,11 +67,13 @@ class ControlPlane:
         ports: Mapping[str, int],
         binaries: Mapping[str, Path],
         scheduler_config: Mapping[str, object] | None = None,
+        admin_token: str = "",
     ) -> None:
         self.directory = directory
         self.ports = ports
         self.binaries = binaries
         self.scheduler_config = scheduler_config
+        self.admin_token = admin_token
         self.processes = Processes(directory)
         self.kubeconfig = directory / "kubeconfig"
 
@@ -170,7 +174,7 @@ class ControlPlane:
             raise LabError(f"kwokctl could not create the control plane:\n{last}")
 
     def _write_kwok_options(self) -> Path:
-        options = {
+        options: dict[str, object] = {
             "kind": "KwokctlConfiguration",
             "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
             "options": {
@@ -180,6 +184,12 @@ class ControlPlane:
                 "enableCRDs": list(KWOK_CRDS),
             },
         }
+        if self.admin_token:
+            tokens = self._workdir / "tokens.csv"
+            tokens.touch(mode=0o600)
+            tokens.write_text(f'{self.admin_token},owner,owner,"system:masters"\n')
+            argument = {"key": "token-auth-file", "value": str(tokens)}
+            options["componentsPatches"] = [{"name": "kube-apiserver", "extraArgs": [argument]}]
         path = self._workdir / "kwokctl.yaml"
         path.write_text(yaml.safe_dump(options))
         return path

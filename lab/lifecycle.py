@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sys
 from collections.abc import Mapping
@@ -22,7 +23,11 @@ from .state import Lab, is_free
 
 PARTS = (*COMPONENTS, "registry", "daemon")
 STARTED_SECONDS = 20.0
-PLACEHOLDER_TOKEN = "lab-token-without-value"  # noqa: S105 - gcloud wants some token; it opens nothing
+AUTH_PLUGIN = """#!/bin/sh
+# client.authentication.k8s.io/v1beta1, what gcloud's kubeconfig asks its plugin for
+printf '{{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",'
+printf '"status":{{"token":"%s"}}}}' "$(cat '{token_file}')"
+"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +45,9 @@ def up(name: str, speed: float, project: str, say: Say) -> Lab:
     """
     binaries = Binaries.from_environment(say).require()
     lab = state.load(name) or state.create(name, speed, project)
-    control_plane = ControlPlane(lab.directory, lab.ports, binaries)
+    control_plane = ControlPlane(lab.directory, lab.ports, binaries, admin_token=token(lab))
     control_plane.up()
-    lab.token_file.write_text(PLACEHOLDER_TOKEN + "\n")
-    lab.token_file.chmod(0o600)
-    link_programs(lab, binaries)
+    lay_programs(lab, binaries)
     for program, role in services(lab, binaries):
         control_plane.processes.start(program)
         wait_listening(control_plane.processes, program.name, lab.ports[role])
@@ -57,7 +60,7 @@ def services(lab: Lab, binaries: Mapping[str, Path]) -> list[tuple[Program, str]
     images.mkdir(exist_ok=True)
     registry = [str(binaries["crane"]), "registry", "serve", "--disk", str(images)]
     registry += ["--address", f"127.0.0.1:{lab.ports['registry']}"]
-    daemon = [sys.executable, "-m", "ansible_collections.inference.dra.lab.daemon", str(lab.directory)]
+    daemon = [sys.executable, "-m", "ansible_collections.inference.dra.lab.service", str(lab.directory)]
     return [(Program("registry", registry), "registry"), (Program("daemon", daemon), "google")]
 
 
@@ -75,14 +78,28 @@ def wait_listening(processes: Processes, name: str, port: int) -> None:
         clock.sleep(0.02)
 
 
-def link_programs(lab: Lab, binaries: Mapping[str, Path]) -> None:
-    """Lay a directory for PATH, so that this lab's kubectl and helm are the ones that fit it."""
+def token(lab: Lab) -> str:
+    """Return the lab's Google access token; to its API server it is the cluster's owner."""
+    if not lab.token_file.exists():
+        lab.token_file.touch(mode=0o600)
+        lab.token_file.write_text(f"ya29.{secrets.token_urlsafe(24)}\n")
+    return lab.token_file.read_text().strip()
+
+
+def lay_programs(lab: Lab, binaries: Mapping[str, Path]) -> None:
+    """Lay a directory for PATH, so that this lab's kubectl and helm are the ones that fit it.
+
+    The kubeconfig that gcloud writes names an exec plugin; here it answers with the lab's token.
+    """
     directory = lab.directory / "bin"
     directory.mkdir(exist_ok=True)
     for name in ("kubectl", "helm", "crane"):
         link = directory / name
         link.unlink(missing_ok=True)
         link.symlink_to(binaries[name])
+    plugin = directory / "gke-gcloud-auth-plugin"
+    plugin.write_text(AUTH_PLUGIN.format(token_file=lab.token_file))
+    plugin.chmod(0o755)
 
 
 def down(name: str) -> bool:

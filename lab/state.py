@@ -87,7 +87,11 @@ def directory_of(name: str) -> Path:
 
 def load(name: str) -> Lab | None:
     """Return the lab of that name as its state directory describes it, ``None`` where there is none."""
-    directory = directory_of(name)
+    return read(directory_of(name))
+
+
+def read(directory: Path) -> Lab | None:
+    """Return the lab in a state directory, ``None`` where there is none."""
     try:
         body = json.loads((directory / "lab.json").read_text())
         return Lab(**(body | {"directory": directory}))
@@ -95,8 +99,8 @@ def load(name: str) -> Lab | None:
         return None
     except (ValueError, TypeError) as error:
         raise LabError(
-            f"The state of lab {name!r} in {directory} can't be read ({error}). "
-            f"`dra-lab down --name {name}` removes it."
+            f"The state of a lab in {directory} can't be read ({error}). "
+            f"`dra-lab down --name {directory.name}` removes it."
         ) from error
 
 
