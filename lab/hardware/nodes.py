@@ -157,6 +157,10 @@ class Nodes:
         del self._coming[group][name]
         self._context.say(f"node {name} joined")
 
+    def is_going(self, name: str) -> bool:
+        """Return whether a node is on its way out."""
+        return name in self._going
+
     def retire(self, node: dict[str, Any]) -> None:
         """Cordon a node, send its pods away, and delete it after a moment."""
         name = node["metadata"]["name"]

@@ -159,7 +159,8 @@ INIT_DONE = """initContainerStatuses:
   state: {running: {startedAt: {{ $now | Quote }}}}
 {{ else }}
   state:
-    terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
+    terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }},
+      finishedAt: {{ $now | Quote }}}
 {{ end }}
 {{ end }}
 """
