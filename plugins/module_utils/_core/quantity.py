@@ -63,7 +63,7 @@ ZERO = Quantity(0)
 def parse(value: Any) -> Quantity:
     """Return the quantity of an API value: a string, or a number as JSON and YAML also allow.
 
-    :raises QuantityError: for anything that the API server would refuse, and for exponents above 100.
+    :raises QuantityError: for what the API server refuses, a text without a digit, an exponent above 100.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise QuantityError(f"{value!r} is no quantity")
