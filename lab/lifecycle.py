@@ -108,7 +108,8 @@ def down(name: str) -> bool:
     if not directory.exists():
         return False
     processes = Processes(directory)
-    processes.stop([name for name in ("daemon", "registry") if processes.alive(name)])
+    processes.stop(["daemon"])  # first, or it would start again what ends next
+    processes.stop([name for name in processes.names() if name not in COMPONENTS])
     ControlPlane(directory, {}, {}).down()
     shutil.rmtree(directory)
     return True

@@ -19,10 +19,12 @@ import yaml
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 
 from . import daemon, state
+from .containers import Containers
 from .errors import LabError
 from .google.cloud import Cloud, ControlPlane
 from .google.server import GoogleServer
 from .google.store import Store
+from .processes import Processes
 from .state import Lab
 
 
@@ -55,6 +57,7 @@ def serve(lab: Lab) -> None:
         state=store.load(),
     )
     machines = daemon.build({"kubeconfig": str(lab.kubeconfig)}, cloud, speed=lab.speed, say=say)
+    Containers(machines.context, Processes(lab.directory), lab.directory)
     google = GoogleServer(cloud, port=lab.ports["google"], store=store, say=say).start()
     signal.signal(signal.SIGTERM, lambda *_: machines.loop.stop())
     say(f"serving {google.endpoint}")
