@@ -17,7 +17,7 @@ from . import lifecycle
 from .binaries import Binaries, cache_home
 from .errors import LabError
 from .processes import Processes
-from .state import DEFAULT_PROJECT, DEFAULT_SPEED
+from .state import DEFAULT_PROJECT, DEFAULT_SPEED, Lab
 
 OK, FAILED, NOT_RUNNING = 0, 1, 3
 
@@ -35,12 +35,30 @@ def command_up(options: argparse.Namespace) -> int:
     started = time.monotonic()
     lab = lifecycle.up(options.name, options.speed, options.project, say)
     seconds = time.monotonic() - started
+    if options.json:
+        answer(json.dumps(description(lab)))
+        return OK
     answer(
         f"lab {lab.name} is up ({seconds:.1f} s): kubectl --kubeconfig {lab.kubeconfig}, "
         f"Google at {lab.url('google')}, images at 127.0.0.1:{lab.ports['registry']}, "
         f"clock {lab.speed:g} times as fast"
     )
     return OK
+
+
+def description(lab: Lab) -> dict[str, object]:
+    """Return what a program needs to talk to the lab."""
+    return {
+        "name": lab.name,
+        "running": lifecycle.is_whole(lab),
+        "kubeconfig": str(lab.kubeconfig),
+        "google_endpoint": lab.url("google"),
+        "admin_endpoint": lab.url("admin"),
+        "registry": f"127.0.0.1:{lab.ports['registry']}",
+        "project": lab.project,
+        "speed": lab.speed,
+        "directory": str(lab.directory),
+    }
 
 
 def command_down(options: argparse.Namespace) -> int:
@@ -53,8 +71,7 @@ def command_status(options: argparse.Namespace) -> int:
     parts = lifecycle.parts(lab)
     running = lifecycle.is_whole(lab)
     if options.json:
-        body = {part.name: part.pid for part in parts}
-        answer(json.dumps({"name": lab.name, "running": running, "processes": body, "ports": lab.ports}))
+        answer(json.dumps(description(lab) | {"processes": {part.name: part.pid for part in parts}}))
     else:
         answer(f"lab {lab.name}: {'up' if running else 'not whole; `dra-lab up` repairs it'}")
         for part in parts:
@@ -102,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
     up = command("up", command_up, "start a lab, or repair it")
     up.add_argument("--speed", type=float, default=DEFAULT_SPEED, help="simulated seconds per second")
     up.add_argument("--project", default=DEFAULT_PROJECT, help="the project that the lab's Google knows")
+    up.add_argument("--json", action="store_true", help="for programs")
     command("down", command_down, "end a lab and remove everything it made")
     status = command("status", command_status, "what runs")
     status.add_argument("--json", action="store_true", help="for programs")
@@ -122,3 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"dra-lab: {error}")
         return FAILED
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,22 +9,26 @@ the first time: a module could show none of that.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.inference.dra.lab import lifecycle, state
-from ansible_collections.inference.dra.lab.binaries import Binaries
-from ansible_collections.inference.dra.lab.errors import LabError
-
 SPEC = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "name": {"type": "str", "default": "default"},
-    "project": {"type": "str", "default": state.DEFAULT_PROJECT},
-    "speed": {"type": "float", "default": state.DEFAULT_SPEED},
+    "project": {"type": "str", "default": "lab-project"},
+    "speed": {"type": "float", "default": 20.0},
 }
+COLLECTIONS = Path(__file__).parents[5]
+"""The directory that holds ``ansible_collections``, wherever this collection is installed."""
+NOT_THERE, NOT_WHOLE = 1, 3
 
 
 class ActionModule(ActionBase):
@@ -36,38 +40,48 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validated, options = self.validate_argument_spec(argument_spec=SPEC)
-        try:
-            result.update(self._converge(options))
-        except LabError as error:
-            raise AnsibleActionFail(str(error)) from error
-        return result
-
-    def _converge(self, options: dict[str, Any]) -> dict[str, Any]:
-        lab = state.load(options["name"])
-        whole = lab is not None and lifecycle.is_whole(lab)
+        name = ["--name", options["name"]]
+        status, seen = dra_lab("status", "--json", *name)
         if options["state"] == "absent":
-            return self._end(options["name"])
-        if self._task.check_mode and not whole:
-            return {"changed": True, "running": False}
-        if not whole:
-            say = Display().display
-            Binaries.from_environment(say).ensure()
-            lab = lifecycle.up(options["name"], options["speed"], options["project"], say)
-        assert lab is not None  # noqa: S101 - whole or just started
-        return {
-            "changed": not whole,
-            "running": True,
-            "kubeconfig": str(lab.kubeconfig),
-            "google_endpoint": lab.url("google"),
-            "admin_endpoint": lab.url("admin"),
-            "registry": f"127.0.0.1:{lab.ports['registry']}",
-            "project": lab.project,
-            "speed": lab.speed,
-            "directory": str(lab.directory),
-        }
+            there = status != NOT_THERE
+            if there and not self._task.check_mode:
+                checked(*dra_lab("down", *name))
+            return result | {"changed": there, "running": False}
+        if status == 0:
+            return result | seen | {"changed": False}
+        if self._task.check_mode:
+            return result | {"changed": True, "running": False}
+        checked(*dra_lab("binaries"))
+        started = checked(
+            *dra_lab("up", "--json", *name, "--speed", options["speed"], "--project", options["project"])
+        )
+        return result | started | {"changed": True}
 
-    def _end(self, name: str) -> dict[str, Any]:
-        there = state.directory_of(name).exists()
-        if there and not self._task.check_mode:
-            lifecycle.down(name)
-        return {"changed": there, "running": False}
+
+def dra_lab(*arguments: Any) -> tuple[int, dict[str, Any]]:
+    """Run the lab's own command; show its progress as it comes, return its status and answer."""
+    command = [sys.executable, "-m", "ansible_collections.inference.dra.lab.cli", *map(str, arguments)]
+    path = os.pathsep.join(filter(None, [str(COLLECTIONS), os.environ.get("PYTHONPATH", "")]))
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert process.stderr is not None and process.stdout is not None  # noqa: S101 - both are pipes
+    said = ""
+    for line in process.stderr:
+        said = line.strip()
+        if arguments[0] != "status":
+            Display().display(f"  {said}")
+    answer = process.stdout.read()
+    parsed = json.loads(answer) if answer.startswith("{") else {}
+    return process.wait(), parsed | ({"msg": said} if process.returncode else {})
+
+
+def checked(status: int, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a command that went well; fail with its own sentence otherwise."""
+    if status:
+        raise AnsibleActionFail(answer["msg"].removeprefix("dra-lab: "))
+    return answer

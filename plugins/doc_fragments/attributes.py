@@ -33,7 +33,7 @@ attributes:
     details: This module never changes anything.
 """
 
-    KUBERNETES = r"""
+    GROUP_KUBERNETES = r"""
 options: {}
 attributes:
   action_group:
@@ -43,7 +43,7 @@ attributes:
       - inference.dra.kubernetes
 """
 
-    GOOGLE = r"""
+    GROUP_GOOGLE = r"""
 options: {}
 attributes:
   action_group:

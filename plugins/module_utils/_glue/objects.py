@@ -26,12 +26,17 @@ from .result import ModuleFailure
 class Source(Protocol):
     """Reads the objects of a kind; an absent API is an empty one."""
 
+    is_complete: bool
+    """Whether a kind of which nothing is found has no objects; a dump may just not hold them."""
+
     def read(self, resource: Resource, namespace: str = "") -> Iterator[Mapping[str, Any]]:
         """Yield the objects of a namespace, or of all of them."""
 
 
 class Cluster:
     """The objects of a live cluster."""
+
+    is_complete = True
 
     def __init__(self, api: Kubernetes) -> None:
         self.api = api
@@ -58,6 +63,8 @@ class Cluster:
 
 class Dump:
     """Recorded objects: ``kubectl get -o yaml`` output, Lists, or single objects, in any mixture."""
+
+    is_complete = False
 
     def __init__(self, objects: Sequence[Any]) -> None:
         self._by_kind = split(objects)
