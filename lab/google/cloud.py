@@ -86,7 +86,7 @@ class PoolView:
 
 @dataclass(frozen=True)
 class Change:
-    """What listeners get: ``cluster``, ``pool``, ``operation``, ``repository``, ``instance``."""
+    """What listeners get: ``cluster``, ``pool``, ``operation``, ``fault``, ``instance`` …"""
 
     kind: str
     name: str
@@ -119,16 +119,18 @@ class Cloud:
         self.clock = clock
         self.speed = speed
         kept = dict(state or {})
-        self.faults = faults or Faults(kept.pop("faults", None))
+        kept_faults = kept.pop("faults", None)
+        self.faults = Faults(kept_faults) if faults is None else faults
         self.seed = seed
         self.project = project
         self.project_number = project_number
         self.control_plane = control_plane or ControlPlane()
         self.registry = registry
-        kept.pop("faults", None)
         self.state = State.from_json(deepcopy(kept)) if kept else State()
         self.lock = RLock()
         self.listeners: list[Callable[[Change], None]] = []
+        # A fault changes what zones give, so whoever makes machines has to look again.
+        self.faults.listeners.append(lambda fault: self.changed("fault", fault))
 
     # What the lab keeps and shows.
 

@@ -196,7 +196,7 @@ def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], token: str) -> 
     settings = fill(
         pool["networkConfig"],
         {
-            "podRange": f"gke-{name}-pods-{token[:8]}",
+            "podRange": f"gke-{name}-pods-{cluster['id'][:8]}",
             "podIpv4CidrBlock": cluster["clusterIpv4Cidr"],
             "subnetwork": f"projects/-/regions/{places.region_of(cluster['location'])}/"
             f"subnetworks/{cluster['subnetwork']}",

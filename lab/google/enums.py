@@ -10,6 +10,7 @@ request comes: whoever sends it has them installed.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -20,8 +21,8 @@ PACKAGES = {
 }
 
 
-def wanted(query: dict[str, str]) -> bool:
-    """Say whether the caller wants numbers in the answer."""
+def wanted(query: Mapping[str, str]) -> bool:
+    """Say whether the caller speaks numbers: it then sends them, and gets them."""
     return "enum-encoding=int" in query.get("$alt", "")
 
 

@@ -10,7 +10,7 @@ ask whether a fault applies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -105,13 +105,17 @@ class Faults:
     def __init__(self, state: JsonList | None = None) -> None:
         self._faults: dict[str, Fault] = {item["id"]: Fault(**item) for item in state or []}
         self._serial = max((int(name.rpartition("-")[2]) for name in self._faults), default=0)
+        self.listeners: list[Callable[[str], None]] = []
 
     def list(self) -> JsonList:
         """Return all faults as JSON objects: id, kind, parameters, remaining, hits."""
         return [asdict(fault) for fault in self._faults.values()]
 
     def set(self, kind: str, *, remaining: int | None = None, **parameters: Any) -> str:
-        """Order a fault and return its id; raises :class:`UnknownFault`."""
+        """Order a fault and return its id; raises :class:`UnknownFault`.
+
+        Values may be text, as commands give them; they get the type of the parameter's default.
+        """
         if kind not in KINDS:
             raise UnknownFault(f"no fault {kind!r}; there are {', '.join(KINDS)}")
         known = {*KINDS[kind].narrows, *KINDS[kind].shapes}
@@ -120,8 +124,11 @@ class Faults:
                 allowed = ", ".join(sorted(known))
                 raise UnknownFault(f"fault {kind!r} has no parameter {name!r}; it takes {allowed}")
         self._serial += 1
-        fault = Fault(f"{kind}-{self._serial}", kind, parameters, remaining)
+        shapes = KINDS[kind].shapes
+        typed = {name: _typed(name, value, shapes) for name, value in parameters.items()}
+        fault = Fault(f"{kind}-{self._serial}", kind, typed, remaining)
         self._faults[fault.id] = fault
+        self._tell(fault.id)
         return fault.id
 
     def clear(self, name: str = "") -> int:
@@ -129,11 +136,13 @@ class Faults:
         gone = [f.id for f in self._faults.values() if name in ("", f.id, f.kind)]
         for fault_id in gone:
             del self._faults[fault_id]
+            self._tell(fault_id)
         return len(gone)
 
     def all(self, kind: str) -> tuple[Fault, ...]:
-        """Return the faults of a kind, whatever they are narrowed to."""
-        return tuple(fault for fault in self._faults.values() if fault.kind == kind)
+        """Return the faults of a kind that are not used up, whatever they are narrowed to."""
+        faults = self._faults.values()
+        return tuple(fault for fault in faults if fault.kind == kind and fault.remaining != 0)
 
     def peek(self, kind: str, **facts: str) -> Fault | None:
         """Return the first fault of the kind that applies, without using it up."""
@@ -150,3 +159,18 @@ class Faults:
             if fault.remaining is not None:
                 fault.remaining -= 1
         return fault
+
+    def _tell(self, fault_id: str) -> None:
+        for listener in list(self.listeners):
+            listener(fault_id)
+
+
+def _typed(name: str, value: Any, shapes: Mapping[str, Any]) -> Any:
+    """Return a parameter's value in the type of its default; what narrows is text."""
+    wanted = type(shapes.get(name, ""))
+    if wanted is bool:
+        return value is True or str(value).lower() in ("true", "yes", "1")
+    try:
+        return wanted(value)
+    except ValueError as error:
+        raise UnknownFault(f"parameter {name!r} takes a {wanted.__name__}: {error}") from error

@@ -99,14 +99,17 @@ class Api:
         """Carry out a request; raises :class:`ApiError`."""
         version = parameters.get("version", "v1")
         api = f"{route.id.partition('.')[0]}.{version}"
-        body = enums.to_names(request.body, enums.descriptor(api, route.request))
+        numbers = enums.wanted(request.query)
+        body = request.body
+        if numbers and body is not None:
+            body = enums.to_names(body, enums.descriptor(api, route.request))
         if body is not None or not api.startswith("compute"):  # compute's document is 5 MB
             body = self.schemas.check(api, route.id, request.query, body)
         with self.cloud.lock:
             self.cloud.advance()
             self._admit(route, parameters)
             answer = route.handler(Call(parameters, request.query, body or {}))
-        if enums.wanted(dict(request.query)):
+        if numbers:
             answer = enums.to_numbers(answer, enums.descriptor(api, route.response))
         return answer
 

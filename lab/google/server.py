@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import signal
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,50 +25,16 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.clock import 
 
 from .cloud import Cloud
 from .environment import environment
-from .errors import ApiError, bad_field
-from .routes import Api, Request, Route
+from .errors import bad_field
+from .routes import Request
 from .schema import Schemas, documents
+from .service import RequestCounter, Service
 from .store import Store
 
 Json = dict[str, Any]
 
 LOOPBACK = "127.0.0.1"
 TICK_SECONDS = 0.1
-# HTTP status -> google.rpc.Code name and the message Google's front end uses.
-HTTP_FAULTS = {
-    400: ("INVALID_ARGUMENT", "Request contains an invalid argument."),
-    401: ("UNAUTHENTICATED", "Request had invalid authentication credentials."),
-    403: ("PERMISSION_DENIED", "The caller does not have permission"),
-    404: ("NOT_FOUND", "Requested entity was not found."),
-    409: ("ABORTED", "The operation was aborted."),
-    429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
-    500: ("INTERNAL", "Internal error encountered."),
-    503: ("UNAVAILABLE", "The service is currently unavailable."),
-    504: ("DEADLINE_EXCEEDED", "Deadline expired before operation could complete."),
-}
-
-
-class RequestCounter:
-    """How often each API method was asked; ``reads`` and ``writes`` are the sums."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.reads = 0
-        self.writes = 0
-        self.by_method: Counter[str] = Counter()
-
-    def add(self, method: str, *, writes: bool) -> None:
-        with self._lock:
-            self.by_method[method] += 1
-            if writes:
-                self.writes += 1
-            else:
-                self.reads += 1
-
-    def reset(self) -> None:
-        with self._lock:
-            self.reads = self.writes = 0
-            self.by_method.clear()
 
 
 class GoogleServer:
@@ -89,20 +55,23 @@ class GoogleServer:
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.cloud = cloud
-        self.api = Api(cloud, schemas or Schemas(documents()))
-        self.requests = RequestCounter()
+        self.service = Service(cloud, schemas or Schemas(documents()))
         self._store = store
         self._dirty = threading.Event()
         self._stopping = threading.Event()
         cloud.listeners.append(lambda _: self._dirty.set())
-        if self.api.schemas.note:
-            say(self.api.schemas.note)
+        if self.service.api.schemas.note:
+            say(self.service.api.schemas.note)
         handler = type("Handler", (_Handler,), {"google": self})
         self._http = _Http((LOOPBACK, port), handler)
         self._threads = [
             threading.Thread(target=self._http.serve_forever, args=(TICK_SECONDS,), daemon=True),
             threading.Thread(target=self._tick, daemon=True),
         ]
+
+    @property
+    def requests(self) -> RequestCounter:
+        return self.service.requests
 
     @property
     def port(self) -> int:
@@ -127,24 +96,6 @@ class GoogleServer:
         self._dirty.set()
         self.flush()
 
-    def answer(self, request: Request) -> tuple[int, Json]:
-        """Return HTTP status and body for one request."""
-        found = self.api.find(request)
-        if found is None:
-            message = f"The lab has no method {request.method} {request.path}."
-            return 404, ApiError("NOT_FOUND", message).body
-        route, parameters = found
-        self.requests.add(route.id, writes=route.writes)
-        try:
-            self._misbehave(route)
-            answer = self.api.call(route, parameters, request)
-        except ApiError as error:
-            return error.http_code, error.body
-        finally:
-            if route.writes:
-                self.flush()
-        return 200, answer
-
     def flush(self) -> None:
         """Write the state down if it changed."""
         if self._store and self._dirty.is_set():
@@ -152,19 +103,9 @@ class GoogleServer:
                 self._dirty.clear()
                 self._store.save(self.cloud.snapshot())
 
-    def _misbehave(self, route: Route) -> None:
-        slow = self.cloud.faults.take("http-slow", method=route.id)
-        if slow:
-            self.cloud.clock.sleep(float(slow["seconds"]))
-        fault = self.cloud.faults.take("http-error", method=route.id)
-        if fault:
-            code = int(fault["code"])
-            status, message = HTTP_FAULTS.get(code, HTTP_FAULTS[500])
-            raise ApiError(status, fault["message"] or message)
-
     def _tick(self) -> None:
         while not self._stopping.wait(TICK_SECONDS):
-            self.api.settle()
+            self.service.api.settle()
             self.flush()
 
 
@@ -196,7 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(refusal.http_code, refusal.body)
             return
         request = Request(self.command, unquote(url.path), query, body)
-        self._reply(*self.google.answer(request))
+        code, answer = self.google.service.answer(request)
+        self.google.flush()
+        self._reply(code, answer)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815 - names of http.server
 
@@ -236,10 +179,11 @@ def main() -> int:
     server = GoogleServer(cloud, port=options.port, store=store, say=_say).start()
     for name, value in environment(server.endpoint, options.project, "").items():
         _say(f"export {name}={value}")
-    with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            fulfil(cloud)
-            cloud.clock.sleep(TICK_SECONDS)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    while not ended.wait(TICK_SECONDS):
+        fulfil(cloud)
     server.stop()
     return 0
 
