@@ -67,6 +67,11 @@ class Step:
     changes: tuple[Change, ...] = ()
     effect: str = ""
 
+    @property
+    def name(self) -> str:
+        """Return the object's own name: the last word of ``NodePool demo/gpu-pool``."""
+        return self.subject.replace("/", " ").split()[-1]
+
     def sentence(self) -> str:
         """Return the step as a line for a person."""
         if self.action != "update":

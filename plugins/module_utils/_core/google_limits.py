@@ -133,6 +133,9 @@ def _zone_problems(zones: Any, location: str) -> Iterator[str]:
 def _label_problems(labels: Mapping[str, str]) -> Iterator[str]:
     for key, value in labels.items():
         yield from _key_problems("labels", key)
+        if not isinstance(value, str):
+            yield f"labels: {key}: {value!r} is not text: quote it"
+            continue
         domain = key.rpartition("/")[0]
         if any(domain == name or domain.endswith(f".{name}") for name in RESERVED_DOMAINS):
             yield f"labels: {key}: GKE sets labels of {domain} itself"
@@ -161,7 +164,9 @@ def _resource_label_problems(option: str, labels: Mapping[str, str]) -> Iterator
     if len(labels) > MAX_RESOURCE_LABELS:
         yield f"{option}: {len(labels)} labels, {MAX_RESOURCE_LABELS} are possible"
     for key, value in labels.items():
-        if not RESOURCE_LABEL_KEY.fullmatch(key) or not RESOURCE_LABEL_VALUE.fullmatch(value):
+        if not isinstance(value, str):
+            yield f"{option}: {key}: {value!r} is not text: quote it"
+        elif not RESOURCE_LABEL_KEY.fullmatch(key) or not RESOURCE_LABEL_VALUE.fullmatch(value):
             yield (
                 f"{option}: {key}={value}: lower-case letters, digits, _ and -, at most 63 each, "
                 "the key beginning with a letter"

@@ -1,0 +1,341 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of the modules that speak to Google's APIs."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    # Authentication, by the names and environment variables of google.cloud, and the address.
+    DOCUMENTATION = r"""
+options:
+  project:
+    description:
+      - The Google Cloud project.
+      - Taken from the environment variable E(GCP_PROJECT), then from the credentials, where it is not given.
+    type: str
+  auth_kind:
+    description:
+      - The kind of credentials. Application default credentials where nothing is given.
+      - Taken from the environment variable E(GCP_AUTH_KIND) where it is not given.
+    type: str
+    choices:
+      accesstoken: The token in O(access_token).
+      application: Application default credentials.
+      machineaccount: The service account of the machine the module runs on.
+      serviceaccount: The key in O(service_account_file) or O(service_account_contents).
+  service_account_file:
+    description:
+      - Path of a service account key, on the host where the module runs.
+      - Taken from the environment variable E(GCP_SERVICE_ACCOUNT_FILE) where it is not given.
+    type: path
+  service_account_contents:
+    description:
+      - A service account key, as JSON text or as a dictionary.
+      - Taken from the environment variable E(GCP_SERVICE_ACCOUNT_CONTENTS) where it is not given.
+    type: jsonarg
+  service_account_email:
+    description:
+      - The service account to use with O(auth_kind=machineaccount) in the place of the machine's default one.
+      - Taken from the environment variable E(GCP_SERVICE_ACCOUNT_EMAIL) where it is not given.
+    type: str
+  access_token:
+    description:
+      - An access token, good for about one hour.
+      - Taken from the environment variable E(GCP_ACCESS_TOKEN) where it is not given.
+    type: str
+  scopes:
+    description:
+      - OAuth scopes of the credentials. V(https://www.googleapis.com/auth/cloud-platform) where nothing is given.
+      - Taken from the environment variable E(GCP_SCOPES) where it is not given.
+    type: list
+    elements: str
+  api_endpoint:
+    description:
+      - Address of all Google APIs in the place of Google's own, such as that of the lab.
+      - V(http://) is accepted for loopback only. No credentials are needed there.
+    type: str
+requirements:
+  - google-auth
+  - requests
+"""
+
+    CONTAINER = r"""
+options: {}
+requirements:
+  - google-cloud-container >= 2.50.0; newer options name the release they need when they are used
+"""
+
+    # What every module that changes something returns, and how it waits.
+    WAIT = r"""
+options:
+  timeout_seconds:
+    description:
+      - How long to wait for everything together, in seconds.
+      - What still runs then goes on running at Google. The failure names the operation, and the next run waits for it.
+      - A stock-out takes GKE about 35 minutes to report, longer than the 30 minutes that gcloud waits.
+    type: int
+    default: 2700
+"""
+
+    NODE_POOLS = r"""
+options:
+  node_pools:
+    description:
+      - The node pools. They are created and changed side by side as far as GKE allows it.
+      - An option that is not stated is left as it is, and on creation left to GKE.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: Name of the node pool.
+        type: str
+        required: true
+      machine_type:
+        description: Machine type, such as V(g2-standard-8). A change replaces the nodes.
+        type: str
+      disk_type:
+        description: Type of the boot disk, such as V(pd-balanced). A change replaces the nodes.
+        type: str
+      disk_size_gb:
+        description: Size of the boot disk in GB. A change replaces the nodes.
+        type: int
+      image_type:
+        description: Node image. A change replaces the nodes.
+        type: str
+        choices: [cos_containerd, ubuntu_containerd]
+      service_account:
+        description: Service account of the nodes. Fixed at creation.
+        type: str
+      oauth_scopes:
+        description: OAuth scopes of the nodes. Fixed at creation.
+        type: list
+        elements: str
+      version:
+        description:
+          - Kubernetes version of the nodes, such as V(1.36), V(1.36.0) or V(1.36.0-gke.100), or V(-) for that of the control plane.
+          - It is met by every version that begins with it. Nodes that are newer are left as they are.
+        type: str
+      spot:
+        description: Whether the machines are spot machines. Fixed at creation.
+        type: bool
+      flex_start:
+        description: Whether the machines come from the flex-start queue.
+        type: bool
+      max_run_duration_seconds:
+        description: How long a machine may run, in seconds.
+        type: int
+      queued_provisioning:
+        description: Whether machines are made only for provisioning requests.
+        type: bool
+      accelerators:
+        description: The accelerator of each node; one entry. Type, count and sharing are fixed at creation.
+        type: list
+        elements: dict
+        suboptions:
+          type:
+            description: Type, such as V(nvidia-l4).
+            type: str
+            required: true
+          count:
+            description: Number per node.
+            type: int
+            default: 1
+          gpu_driver_version:
+            description:
+              - Which kernel driver GKE installs. V(disabled) leaves it to a DaemonSet, as a DRA driver of one's own wants it.
+              - GKE installs its default driver where this is not given. Then any live value is left as it is.
+            type: str
+            choices: [disabled, default, latest]
+          gpu_partition_size:
+            description: Size of the partitions of the GPU, such as V(1g.5gb).
+            type: str
+          gpu_sharing_strategy:
+            description: How clients share a GPU.
+            type: str
+            choices: [time-sharing, mps]
+          max_shared_clients_per_gpu:
+            description: How many clients share a GPU.
+            type: int
+      reservation:
+        description: Which reservations the machines are taken from. Fixed at creation.
+        type: dict
+        suboptions:
+          affinity:
+            description: Kind of the reservations.
+            type: str
+            required: true
+            choices: [none, any, specific, any_then_fail]
+          names:
+            description: Names of the reservations, for V(specific).
+            type: list
+            elements: str
+      initial_node_count:
+        description:
+          - Number of nodes B(per zone) when the pool is created. Ignored afterwards.
+          - One where it is not given.
+        type: int
+      autoscaling:
+        description:
+          - Limits of the autoscaler, per zone or for all zones together, not both. Stating one kind ends the other.
+          - The size that the autoscaler gave the pool is never a difference.
+        type: dict
+        suboptions:
+          enabled:
+            description: Whether the pool is scaled automatically.
+            type: bool
+            default: true
+          min_node_count:
+            description: Smallest size B(per zone).
+            type: int
+          max_node_count:
+            description: Largest size B(per zone).
+            type: int
+          total_min_node_count:
+            description: Smallest size in all zones together.
+            type: int
+          total_max_node_count:
+            description: Largest size in all zones together.
+            type: int
+          location_policy:
+            description: Whether zones are kept in balance, or any zone that has machines is taken.
+            type: str
+            choices: [balanced, any]
+      locations:
+        description: The zones of the pool, all of them. Those of the cluster where it is not given.
+        type: list
+        elements: str
+      labels:
+        description: Kubernetes labels of the nodes. Labels that are not named here are kept.
+        type: dict
+      taints:
+        description: Kubernetes taints of the nodes. Taints that are not named here are kept, the one of GKE for GPUs too.
+        type: list
+        elements: dict
+        suboptions:
+          key:
+            description: Key.
+            type: str
+            required: true
+          value:
+            description: Value.
+            type: str
+            default: ''
+          effect:
+            description: Effect.
+            type: str
+            choices: [NoSchedule, PreferNoSchedule, NoExecute]
+            default: NoSchedule
+      resource_labels:
+        description: Labels of the machines at Compute Engine. Labels that are not named here are kept.
+        type: dict
+      tags:
+        description: Network tags of the machines. Tags that are not named here are kept.
+        type: list
+        elements: str
+      remove:
+        description: What to take away. Nothing is taken away that is not named here.
+        type: dict
+        suboptions:
+          labels:
+            description: Keys of labels.
+            type: list
+            elements: str
+          taints:
+            description: Keys of taints, whatever their effect.
+            type: list
+            elements: str
+          resource_labels:
+            description: Keys of resource labels.
+            type: list
+            elements: str
+          tags:
+            description: Network tags.
+            type: list
+            elements: str
+      workload_metadata:
+        description: Which metadata server pods see. V(gke_metadata) is needed for workload identity. A change replaces the nodes.
+        type: str
+        choices: [gke_metadata, gce_metadata]
+      gvnic:
+        description: Whether the machines have the virtual network card gVNIC. A change replaces the nodes.
+        type: bool
+      max_pods_per_node:
+        description: Largest number of pods per node. Fixed at creation.
+        type: int
+      management:
+        description: What GKE does by itself.
+        type: dict
+        suboptions:
+          auto_repair:
+            description: Whether unhealthy nodes are replaced.
+            type: bool
+          auto_upgrade:
+            description: Whether nodes are upgraded.
+            type: bool
+      upgrade:
+        description: How nodes are replaced.
+        type: dict
+        suboptions:
+          max_surge:
+            description: How many nodes may be added meanwhile.
+            type: int
+          max_unavailable:
+            description: How many nodes may be missing meanwhile.
+            type: int
+      placement:
+        description: Where machines are placed. Fixed at creation.
+        type: dict
+        suboptions:
+          type:
+            description: Kind of the placement.
+            type: str
+            choices: [compact]
+          policy_name:
+            description: Name of a resource policy of Compute Engine, such as a workload policy for TPUs.
+            type: str
+          tpu_topology:
+            description: TPU topology, such as V(2x4).
+            type: str
+      network:
+        description: Networks of the nodes. Fixed at creation.
+        type: dict
+        suboptions:
+          accelerator_profile:
+            description: Network profile of the accelerators. V(auto) makes the networks that DRANET needs.
+            type: str
+          private_nodes:
+            description: Whether the nodes have internal addresses only.
+            type: bool
+          node_networks:
+            description: Further networks of the nodes.
+            type: list
+            elements: dict
+            suboptions:
+              network:
+                description: Network.
+                type: str
+                required: true
+              subnetwork:
+                description: Subnetwork.
+                type: str
+                required: true
+          pod_networks:
+            description: Further networks of the pods.
+            type: list
+            elements: dict
+            suboptions:
+              subnetwork:
+                description: Subnetwork.
+                type: str
+                required: true
+              pod_range:
+                description: Name of the secondary address range for the pods.
+                type: str
+                required: true
+              max_pods_per_node:
+                description: Largest number of pods per node on this network.
+                type: int
+"""
