@@ -12,21 +12,27 @@ from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
+    COMPUTE_CLASSES,
+    DEVICE_CLASSES,
     NODES,
     PODS,
     SLICES,
     Kubernetes,
 )
 
+from .autoscaler import crd
+from .autoscaler.autoscaler import Autoscaler, Settings
 from .faults import Faults
 from .google.cloud import Cloud
+from .hardware import stages
 from .hardware.nodes import Nodes
 from .hardware.publishing import Publishing
 from .loop import Loop
 from .store import Store, watch
 from .work import Context, Say
 
-WATCHED = (NODES, PODS, SLICES)
+WATCHED = (NODES, PODS, SLICES, CLAIMS, DEVICE_CLASSES, COMPUTE_CLASSES)
 
 
 @dataclass
@@ -36,6 +42,7 @@ class Daemon:
     context: Context
     nodes: Nodes
     publishing: Publishing
+    autoscaler: Autoscaler
 
     @property
     def loop(self) -> Loop:
@@ -43,6 +50,8 @@ class Daemon:
 
     def run(self) -> None:
         """Work until the loop is stopped."""
+        crd.install(self.context.kube)
+        stages.install(self.context.kube, lab_plays=True)
         watch(self.context.kube, WATCHED, self.context.store, self.loop)
         self.loop.post(self.nodes.look)
         self.loop.run()
@@ -56,11 +65,13 @@ def build(
     seed: int = 0,
     clock: Clock | None = None,
     say: Say = lambda _line: None,
+    autoscaling: Settings | None = None,
 ) -> Daemon:
     """Return a daemon for the cluster that ``auth`` leads to (kubernetes.core's option names).
 
     :param speed: simulated seconds per real second.
     :param seed: of everything random; the same seed and the same events give the same names.
+    :param autoscaling: how the autoscaler differs from GKE's, if at all.
     """
     time = clock or SystemClock()
     context = Context(
@@ -71,4 +82,5 @@ def build(
         say=say,
         chance=random.Random(seed),  # noqa: S311 - a simulation
     )
-    return Daemon(context, Nodes(context, cloud), Publishing(context))
+    nodes = Nodes(context, cloud)
+    return Daemon(context, nodes, Publishing(context), Autoscaler(context, cloud, nodes, autoscaling))

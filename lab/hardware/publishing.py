@@ -28,17 +28,25 @@ from .drivers import (
     BY_NAME,
     Container,
     Driver,
+    accelerator_count,
     drivers_of,
     has_managed_kernel_driver,
     is_installer,
     is_running,
     slices,
 )
+from .machines import ACCELERATOR, NO_DEVICE_PLUGIN
+from .nodes import is_ready
+from .pod_status import RUNNING, STARTING, WAITING, State, crashed, status
 
 FAULTS = (
     Kind("driver-crash", "a DRA driver stops on a node; its slices go 30 s later", ("driver", "node")),
     Kind("half-generation", "a driver is caught between two generations of its pool", ("driver", "node")),
 )
+
+IMEX_MACHINES = frozenset({"nvidia-gb200", "nvidia-gb300"})
+"""Machines whose kernel driver knows IMEX channels, without which compute-domains exits."""
+NO_IMEX = "error: device class nvidia-caps-imex-channels not found in /proc/devices"
 
 Pair = tuple[str, str]
 """Node name and driver name."""
@@ -99,6 +107,9 @@ class Publishing:
         node = self._context.store.get(NODES, name)
         if node is None:
             return
+        for pod in list(self._pods.get(name, {}).values()):
+            self._show(node, pod)
+        self._offer_plugin_gpus(node)
         running = self._running(node)
         for driver in BY_NAME.values():
             self._keep(node, driver, running.get(driver.name))
@@ -118,6 +129,51 @@ class Publishing:
                     continue
                 found[driver.name] = container
         return found
+
+    def _show(self, node: Mapping[str, Any], pod: Mapping[str, Any]) -> None:
+        """Write the status that the driver's pod would have; kwok has started the others."""
+        facts = {"node": node["metadata"]["name"]}
+        states: dict[str, State] = {}
+        for driver, container in drivers_of(pod):
+            if driver.needs_kernel_driver:
+                states |= plugin_states(node, pod, has_driver=self.has_kernel_driver(node))
+            if self._context.faults.peek("driver-crash", driver=driver.name, **facts):
+                states[container["name"]] = crashed("stopped by an ordered fault")
+        started = pod.get("status", {}).get("startTime")
+        if not started or "deletionTimestamp" in pod["metadata"]:
+            return
+        if states or self._is_crashed(pod):
+            patch = status(pod, states, self._now())
+            if patch:
+                meta = pod["metadata"]
+                with suppress(NotFound):
+                    changed = self._context.api.merge_patch(
+                        PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
+                    )
+                    self._context.store.put(PODS, changed)
+
+    @staticmethod
+    def _is_crashed(pod: Mapping[str, Any]) -> bool:
+        return any("waiting" in each["state"] for each in pod["status"].get("containerStatuses", ()))
+
+    def _now(self) -> str:
+        return self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _offer_plugin_gpus(self, node: Mapping[str, Any]) -> None:
+        """Let GKE's own device plugin offer the GPUs where its label does not switch it off."""
+        count = accelerator_count(node)
+        labels = node["metadata"].get("labels", {})
+        if not labels.get("cloud.google.com/gke-gpu") or NO_DEVICE_PLUGIN in labels:
+            return
+        offered = node["status"].get("allocatable", {}).get("nvidia.com/gpu")
+        if not is_ready(dict(node)) or offered == str(count) or not self.has_kernel_driver(node):
+            return
+        amount = {"nvidia.com/gpu": str(count)}
+        patch = {"status": {"allocatable": amount, "capacity": amount}}
+        name = node["metadata"]["name"]
+        with suppress(NotFound):
+            changed = self._context.api.merge_patch(NODES, name, patch, subresource="status")
+            self._context.store.put(NODES, changed)
 
     def has_kernel_driver(self, node: Mapping[str, Any]) -> bool:
         """Return whether the NVIDIA kernel driver is loaded; once installed it stays until the node goes."""
@@ -209,6 +265,24 @@ class Publishing:
         with suppress(NotFound):
             self._context.api.delete(SLICES, found["metadata"]["name"])
         self._context.store.put(SLICES, found, gone=True)
+
+
+def plugin_states(node: Mapping[str, Any], pod: Mapping[str, Any], *, has_driver: bool) -> dict[str, State]:
+    """Return what the containers of NVIDIA's plugin do on a node.
+
+    Without a kernel driver its init container waits for ever, no error shown; with one, the
+    compute-domains container ends at once on machines without IMEX channels
+    (kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1, kubelet-plugin-prestart.sh and issue #1264).
+    """
+    spec = pod["spec"]
+    if not has_driver:
+        waiting = {each["name"]: WAITING for each in spec.get("containers") or ()}
+        return waiting | {each["name"]: STARTING for each in spec.get("initContainers") or ()}
+    accelerator = node["metadata"].get("labels", {}).get(ACCELERATOR, "")
+    states = {each["name"]: RUNNING for each in spec.get("containers") or ()}
+    if "compute-domains" in states and accelerator not in IMEX_MACHINES:
+        states["compute-domains"] = crashed(NO_IMEX)
+    return states
 
 
 def half_way(driver: str, node: Mapping[str, Any], found: list[Device]) -> list[dict[str, Any]]:
