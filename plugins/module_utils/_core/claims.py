@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from . import quantity
-from .nodes import pinned_node
+from .nodes import node_selector, pinned_node
 from .objects import NOTHING, Metadata, View, open_object
 from .quantity import Quantity
 from .slices import DeviceId, DeviceTaint
@@ -394,7 +394,7 @@ def _allocation(view: View) -> Allocation:
     return Allocation(
         devices=tuple(_allocated_device(each) for each in devices.children("results")),
         configs=tuple(_config(each) for each in devices.children("config")),
-        node_selector=view.child("nodeSelector").value if "nodeSelector" in view else None,
+        node_selector=node_selector(view.child("nodeSelector")) if "nodeSelector" in view else None,
         timestamp=view.time("allocationTimestamp"),
         unknown=view.unknown(_ALLOCATION_FIELDS),
     )

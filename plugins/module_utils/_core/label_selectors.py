@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .nodes import requirement_matches
+from .nodes import check_requirements, requirement_matches
+from .objects import View
 
 _SET = re.compile(r"(?P<key>[^\s!=<>()]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)")
 _COMPARISON = re.compile(r"(?P<key>[^\s!=<>()]+)\s*(?P<operator>==|!=|=|>|<)\s*(?P<value>[^\s!=<>()]*)")
@@ -41,14 +42,17 @@ class LabelSelector:
         return cls(tuple(_requirement(part) for part in _parts(text)))
 
     @classmethod
-    def from_api(cls, selector: Mapping[str, Any] | None) -> LabelSelector:
-        """Return the selector of a ``metav1.LabelSelector`` mapping."""
-        selector = selector or {}
-        equal = (selector.get("matchLabels") or {}).items()
+    def from_view(cls, view: View) -> LabelSelector:
+        """Return the selector of a ``metav1.LabelSelector`` field.
+
+        :raises MalformedObjects: where a part has a type the API never gives it.
+        """
+        check_requirements(view, "matchExpressions")
+        equal = view.string_map("matchLabels").items()
         return cls(
             (
                 *({"key": key, "operator": "In", "values": [value]} for key, value in equal),
-                *(selector.get("matchExpressions") or ()),
+                *view.items("matchExpressions"),
             )
         )
 

@@ -87,7 +87,7 @@ class NodeSelection:
         if view.boolean("allNodes"):
             return ALL_NODES
         if "nodeSelector" in view:
-            return cls("selector", node_selector=view.child("nodeSelector").value)
+            return cls("selector", node_selector=node_selector(view.child("nodeSelector")))
         if view.boolean("perDeviceNodeSelection"):
             return PER_DEVICE
         return NO_NODE
@@ -114,6 +114,28 @@ class NodeSelection:
 ALL_NODES = NodeSelection("all")
 PER_DEVICE = NodeSelection("per_device")
 NO_NODE = NodeSelection("none")
+
+
+def node_selector(view: View) -> Mapping[str, Any]:
+    """Return a ``v1.NodeSelector`` as published, after a look at the shape of all its parts.
+
+    :raises MalformedObjects: where a part has a type the API never gives it.
+    """
+    for term in view.children("nodeSelectorTerms"):
+        check_requirements(term, "matchExpressions")
+        check_requirements(term, "matchFields")
+    return view.value
+
+
+def check_requirements(view: View, key: str) -> None:
+    """Look at the shape of a list of selector requirements.
+
+    :raises MalformedObjects: where a part has a type the API never gives it.
+    """
+    for requirement in view.children(key):
+        requirement.required_text("key")
+        requirement.text("operator")
+        requirement.texts("values")
 
 
 def node_selector_matches(selector: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:

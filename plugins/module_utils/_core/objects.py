@@ -254,9 +254,13 @@ def _problem(where: str, obj: Any) -> str:
     kind, metadata = obj.get("kind"), obj.get("metadata")
     if not isinstance(kind, str) or not kind:
         return str(_malformed(where, "kind", kind, "the kind of the object"))
-    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping):
+        metadata = NOTHING
+    name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str) or not name:
         return str(_malformed(f"{where} ({kind})", "metadata.name", name, "the name of the object"))
+    if namespace is not None and not isinstance(namespace, str):
+        return str(_malformed(f"{kind} {name}", "metadata.namespace", namespace, "a string"))
     version = obj.get("apiVersion")
     if kind in _DRA_KINDS and version != DRA_VERSION:
         expected = f"{DRA_VERSION} (Kubernetes 1.34 or later serves it)"

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any, Literal, NamedTuple
 
 from .label_selectors import LabelSelector
-from .objects import Metadata, open_object
+from .objects import Metadata, View, open_object
 from .pods import Pod
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -33,7 +33,7 @@ class Rollout(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSet:
-    """A ReplicaSet; ``template`` is its pod template as published."""
+    """A ReplicaSet; ``template`` is its pod template without the hash label."""
 
     meta: Metadata
     template: Mapping[str, Any]
@@ -45,7 +45,7 @@ class ReplicaSet:
         :raises MalformedObjects: where a field has a type the API never gives it.
         """
         view, meta = open_object(obj, "ReplicaSet")
-        return cls(meta, view.child("spec").child("template").value)
+        return cls(meta, _template(view.child("spec").child("template")))
 
     @property
     def revision(self) -> int:
@@ -79,8 +79,8 @@ class Deployment:
         spec, status = view.child("spec"), view.child("status")
         return cls(
             meta=meta,
-            selector=LabelSelector.from_api(spec.child("selector").value),
-            template=spec.child("template").value,
+            selector=LabelSelector.from_view(spec.child("selector")),
+            template=_template(spec.child("template")),
             replicas=spec.integer("replicas", 1),
             observed_generation=status.integer("observedGeneration"),
             updated=status.integer("updatedReplicas"),
@@ -189,8 +189,7 @@ def current_replica_set(deployment: Deployment, replica_sets: Iterable[ReplicaSe
         (each for each in replica_sets if each.meta.owner[2] == deployment.meta.uid),
         key=lambda each: (each.meta.created or _UNKNOWN_AGE, each.meta.name),
     )
-    wanted = _without_hash(deployment.template)
-    same = [each for each in owned if wanted and _without_hash(each.template) == wanted]
+    same = [each for each in owned if each.template and each.template == deployment.template]
     if same:
         return same[0]
     if deployment.observed_generation < deployment.meta.generation:
@@ -214,7 +213,10 @@ def workload_pods(
     return WorkloadPods(tuple(current), tuple(left_over))
 
 
-def _without_hash(template: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = dict(template.get("metadata") or {})
-    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != POD_TEMPLATE_HASH}
-    return {**template, "metadata": {**metadata, "labels": labels}} if template else {}
+def _template(view: View) -> Mapping[str, Any]:
+    """Return a pod template without the label by which ReplicaSets differ from their Deployment."""
+    if not view.value:
+        return view.value
+    metadata = view.child("metadata")
+    labels = {k: v for k, v in metadata.string_map("labels").items() if k != POD_TEMPLATE_HASH}
+    return {**view.value, "metadata": {**metadata.value, "labels": labels}}
