@@ -43,6 +43,7 @@ class Plan:
         return {
             "alternatives": [alternative.name for alternative in self.alternatives],
             "node_pools": self.node_pools(),
+            "nodes": self.nodes(),
             "device_classes": self.device_classes(),
             "claim_template": self.claim_template(),
             "compute_class": self.compute_class(),
@@ -53,15 +54,13 @@ class Plan:
         }
 
     def node_pools(self) -> list[dict[str, Any]]:
-        """Return the pools in order of preference.
+        """Return the pools in order of preference, as the module gke_node_pool takes them.
 
-        Shape: ``alternative, name, machine_type, spot, initial_node_count, autoscaling {enabled,
-        min_node_count, max_node_count}, locations, labels, taints, accelerators`` as asked of GKE (sizes per
-        zone), and ``node {labels, taints}``: what a node of the pool carries once GKE has added its own.
+        Shape: ``name, machine_type, spot, initial_node_count, autoscaling {enabled, min_node_count,
+        max_node_count}, locations, labels, taints, accelerators``; sizes are per zone.
         """
         return [
             {
-                "alternative": alternative.name,
                 "name": pool.name,
                 "machine_type": pool.machine_type,
                 "spot": pool.spot,
@@ -75,10 +74,21 @@ class Plan:
                 "labels": self._pool_labels(alternative, pool),
                 "taints": [taint.as_dict() for taint in self._pool_taints(pool)],
                 "accelerators": _accelerators(pool),
-                "node": {
-                    "labels": self._pool_labels(alternative, pool) | _labels_from_gke(pool),
-                    "taints": [taint.as_dict() for taint in self._node_taints(pool)],
-                },
+            }
+            for alternative, pool in self._with_pools()
+        ]
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return what a node of each pool carries once GKE has added its own.
+
+        Shape: ``alternative, node_pool, labels, taints``.
+        """
+        return [
+            {
+                "alternative": alternative.name,
+                "node_pool": pool.name,
+                "labels": self._pool_labels(alternative, pool) | _labels_from_gke(pool),
+                "taints": [taint.as_dict() for taint in self._node_taints(pool)],
             }
             for alternative, pool in self._with_pools()
         ]

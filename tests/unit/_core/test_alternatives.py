@@ -165,7 +165,7 @@ def test_alternatives_with_digests_keep_the_order_everywhere():
 
 
 def test_node_of_a_gpu_pool_carries_what_gke_adds():
-    node = plan([GPU, CPU], SETTINGS).node_pools()[0]["node"]
+    node = plan([GPU, CPU], SETTINGS).nodes()[0]
     assert {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"} in node["taints"]
     assert node["labels"]["cloud.google.com/gke-nodepool"] == "gpu-pool"
     assert node["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-l4"
