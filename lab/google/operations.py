@@ -233,8 +233,15 @@ def _fail(
 
 
 def recover(cloud: Cloud, cluster: Cluster, pool: NodePool) -> None:
-    """Note that a broken pool has got its machines after all: its groups never stop trying."""
-    broken = pool.message["status"] in ("ERROR", "RUNNING_WITH_ERROR")
-    busy_with_it = any(op.pool in ("", pool.message["name"]) for op in running(cloud, cluster))
-    if broken and pool.settled and any(pool.ready.values()) and not busy_with_it:
+    """Note that a pool without machines has got some after all: its groups never stop trying.
+
+    A pool that broke for another reason than machines stays broken.
+    """
+    lacks_machines = bool(pool.message.get("conditions"))
+    others = any(op.pool in ("", pool.message["name"]) for op in running(cloud, cluster))
+    if not lacks_machines or others or not any(pool.ready.values()):
+        return
+    if pool.settled:
         _healthy(pool)
+    else:
+        pool.message["status"] = "RUNNING_WITH_ERROR"

@@ -82,7 +82,9 @@ class Google:
         return self.get(f"{REGION}/operations/{name}")
 
     def wait(self, seconds=LONG, machines=True):
-        """Let time pass; every machine that zones give becomes ready."""
+        """Let time pass; every machine that zones give becomes ready at once."""
+        if machines:
+            fulfil(self.cloud)
         self.clock.sleep(seconds)
         if machines:
             fulfil(self.cloud)
@@ -98,6 +100,12 @@ class Google:
 
     def pool(self, name="gpu-pool"):
         return self.get(f"{POOLS}/{name}")
+
+
+@pytest.fixture
+def make_google():
+    """Return the class, for tests that need options or a second one."""
+    return Google
 
 
 @pytest.fixture
