@@ -22,6 +22,8 @@ from .records import Cluster, NodePool, Operation
 
 Json = dict[str, Any]
 ANY_LOCATION = "-"
+# What GKE shows as labelFingerprint of a cluster without labels.
+NO_LABELS = "a9dc16a7"
 
 
 def fingerprint(value: Any) -> str:
@@ -100,8 +102,9 @@ class Container:
         record = self._cluster(location, name)
         wanted = request.get("masterVersion", "")
         version = rules.version(wanted, record.message["releaseChannel"].get("channel", ""))
-        if places.order(version) < places.order(record.message["currentMasterVersion"]):
-            current = record.message["currentMasterVersion"]
+        current = record.message["currentMasterVersion"]
+        if places.order(version)[:2] < places.order(current)[:2]:
+            # A control plane may go back within its minor version, not beyond.
             raise invalid(f'Master cannot be downgraded from "{current}" to "{version}".')
         operations.admit(self.cloud, record)
         result = record.message | {"currentMasterVersion": version}
@@ -316,7 +319,8 @@ class Container:
         return fingerprint({key: value for key, value in message.items() if key != "status"})
 
     def _label_fingerprint(self, message: Mapping[str, Any]) -> str:
-        return fingerprint(message.get("resourceLabels", {}))
+        labels = message.get("resourceLabels", {})
+        return fingerprint(labels) if labels else NO_LABELS
 
     # Making and changing.
 
