@@ -43,6 +43,9 @@ def no_fault(point: str) -> None:
 class Worker:
     """Looks at one claim at a time and does what ``decide`` says.
 
+    The order of writes is image, event, condition. Nothing is left to do after the condition, and
+    everything before it is done again at no harm, so a restart at any point completes the job.
+
     :param fault: called with the name of a step right before or after it, so that a test can end
         the worker there.
     """
@@ -110,13 +113,14 @@ class Worker:
             if not self._patch_pod(claim, pod, patch.consumers):
                 return LOOK_AGAIN_AT_ONCE
             self._metrics.count("images_switched_total")
+        self._fault("before event")
+        text = ", ".join(f"{container}={image}" for container, image in patch.images.items())
+        self._tell(claim, patch.consumers, "Normal", "ImagePatched", text)
         self._fault("before condition")
         if not self._write_devices(claim, patch.devices, patch.consumers):
             return LOOK_AGAIN_AT_ONCE
-        self._fault("before event")
+        self._fault("after condition")
         self._throttle.forget(claim["metadata"]["uid"])
-        text = ", ".join(f"{container}={image}" for container, image in patch.images.items())
-        self._tell(claim, patch.consumers, "Normal", "ImagePatched", text)
         log.info("images right", extra={"claim": _name(claim), "images": text})
         return None
 
@@ -135,12 +139,13 @@ class Worker:
                 f"{seconds:.0f} s: {failure.message}. Correct the claim's template and delete the pod",
             )
             return seconds
+        self._fault("before event")
+        self._tell(claim, failure.consumers, "Warning", failure.reason, failure.message)
         self._fault("before condition")
         if not self._write_devices(claim, failure.devices, failure.consumers):
             return LOOK_AGAIN_AT_ONCE
+        self._fault("after condition")
         self._metrics.count("failures_total", reason=failure.reason)
-        self._fault("before event")
-        self._tell(claim, failure.consumers, "Warning", failure.reason, failure.message)
         log.warning("claim refused", extra={"claim": _name(claim), "why": text})
         return None
 
