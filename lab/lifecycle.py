@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 
-from . import state
+from . import charts, state
 from .binaries import Binaries, Say
 from .control_plane import COMPONENTS, ControlPlane
 from .errors import LabError
@@ -48,9 +48,12 @@ def up(name: str, speed: float, project: str, say: Say) -> Lab:
     control_plane = ControlPlane(lab.directory, lab.ports, binaries, admin_token=token(lab))
     control_plane.up()
     lay_programs(lab, binaries)
+    has_charts = control_plane.processes.alive("registry")
     for program, role in services(lab, binaries):
         control_plane.processes.start(program)
         wait_listening(control_plane.processes, program.name, lab.ports[role])
+    if not has_charts:
+        charts.push(lab, binaries)
     return lab
 
 

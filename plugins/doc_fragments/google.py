@@ -55,6 +55,7 @@ options:
     description:
       - Address of all Google APIs in the place of Google's own, such as that of the lab.
       - V(http://) is accepted for loopback only. No credentials are needed there.
+      - Taken from the environment variable E(GKE_API_ENDPOINT) where it is not given.
     type: str
 requirements:
   - google-auth
@@ -338,4 +339,133 @@ options:
               max_pods_per_node:
                 description: Largest number of pods per node on this network.
                 type: int
+"""
+
+    CLUSTER = r"""
+options:
+  version:
+    description:
+      - Kubernetes version of the control plane, such as V(1.36), V(1.36.0) or V(1.36.0-gke.100), V(latest), or V(-) for GKE's default.
+      - It is resolved to the newest version on offer in the release channel, and met by every version that begins with it.
+      - A cluster that is newer is left as it is, because GKE upgrades by itself and does not go back.
+    type: str
+  release_channel:
+    description: Release channel, or V(none).
+    type: str
+    choices: [none, rapid, regular, stable, extended]
+  labels:
+    description: Labels of the cluster at Google, not of Kubernetes. Labels that are not named here are kept.
+    type: dict
+  locations:
+    description: Zones of the nodes, all of them.
+    type: list
+    elements: str
+  network:
+    description: Network. Fixed at creation.
+    type: str
+  subnetwork:
+    description: Subnetwork. Fixed at creation.
+    type: str
+  dataplane_v2:
+    description: Whether the cluster has GKE Dataplane V2, which the RDMA networks of DRANET need. Fixed at creation.
+    type: bool
+  multi_networking:
+    description: Whether nodes may have further networks. Fixed at creation.
+    type: bool
+  gateway_api:
+    description: Which Gateway API resources GKE installs.
+    type: str
+    choices: [disabled, standard, experimental]
+  workload_identity:
+    description: Whether pods can act as service accounts, through the workload pool of the project.
+    type: bool
+  addons:
+    description: Add-ons.
+    type: dict
+    suboptions:
+      gcs_fuse:
+        description: Whether buckets can be mounted (Cloud Storage FUSE CSI driver).
+        type: bool
+      ray:
+        description: Whether GKE runs the Ray operator.
+        type: bool
+      slice_controller:
+        description: Whether GKE runs the TPU slice controller.
+        type: bool
+  monitoring:
+    description: Monitoring.
+    type: dict
+    suboptions:
+      managed_prometheus:
+        description: Whether GKE collects metrics with Managed Service for Prometheus.
+        type: bool
+      auto_monitoring:
+        description: Whether known workloads are monitored by themselves. V(all) needs managed Prometheus.
+        type: str
+        choices: [none, all]
+      components:
+        description: Components whose metrics are collected, such as V(SYSTEM_COMPONENTS). Others that are on stay on.
+        type: list
+        elements: str
+  managed_otel_scope:
+    description: What GKE's managed OpenTelemetry does.
+    type: str
+    choices: [none, collection_and_instrumentation_components]
+  endpoints:
+    description: How the control plane is reached.
+    type: dict
+    suboptions:
+      dns_external_traffic:
+        description: Whether the DNS endpoint can be reached from outside the network.
+        type: bool
+      ip:
+        description: Whether the control plane has addresses.
+        type: bool
+  autoscaling:
+    description: What the autoscaler may do for the whole cluster.
+    type: dict
+    suboptions:
+      node_auto_provisioning:
+        description: Whether GKE makes node pools by itself.
+        type: bool
+      resource_limits:
+        description: How much it may make, all limits of it.
+        type: list
+        elements: dict
+        suboptions:
+          resource_type:
+            description: What is limited, such as V(cpu), V(memory) in GB, or V(nvidia-l4).
+            type: str
+            required: true
+          minimum:
+            description: Smallest amount.
+            type: int
+          maximum:
+            description: Largest amount.
+            type: int
+            required: true
+      profile:
+        description: How eager it is to remove nodes.
+        type: str
+        choices: [balanced, optimize_utilization]
+      default_compute_class:
+        description: Whether the compute class named default is used for pods without one.
+        type: bool
+  default_pool:
+    description: The node pool named default-pool. It acts at creation only.
+    type: dict
+    suboptions:
+      initial_node_count:
+        description: Number of nodes B(per zone).
+        type: int
+        default: 1
+      machine_type:
+        description: Machine type.
+        type: str
+      disk_size_gb:
+        description: Size of the boot disk in GB.
+        type: int
+      spot:
+        description: Whether the machines are spot machines.
+        type: bool
 """

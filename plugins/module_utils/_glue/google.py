@@ -66,7 +66,7 @@ def google_spec() -> dict[str, Any]:
         "service_account_email": _from_environment("GCP_SERVICE_ACCOUNT_EMAIL"),
         "access_token": _from_environment("GCP_ACCESS_TOKEN", no_log=True),
         "scopes": _from_environment("GCP_SCOPES", type="list", elements="str"),
-        "api_endpoint": {"type": "str"},
+        "api_endpoint": _from_environment("GKE_API_ENDPOINT"),
     }
 
 
@@ -154,6 +154,6 @@ def run_google(module: Module, work: Work, clock: Clock | None = None) -> NoRetu
     def with_google(module: Module) -> Mapping[str, Any]:
         with google_failures():
             log = getattr(module, "log", lambda _text: None)
-            return work(module, Google.connect(module.params), time, log)
+            return work(module, Google.connect(module.params, time), time, log)
 
     run(module, with_google)
