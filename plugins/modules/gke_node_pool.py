@@ -216,7 +216,6 @@ from ansible_collections.inference.dra.plugins.module_utils._glue.google import 
 from ansible_collections.inference.dra.plugins.module_utils._glue.google_node_pools import node_pools
 from ansible_collections.inference.dra.plugins.module_utils._glue.google_options import node_pool_options
 
-
 WORK = node_pools
 
 

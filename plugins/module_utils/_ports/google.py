@@ -5,8 +5,8 @@
 
 GKE goes through google-cloud-container (v1, REST transport), Artifact Registry through
 google-cloud-artifact-registry; the few reads of Compute Engine, Service Usage and Resource Manager are
-plain GETs, because their client libraries cost seconds to import. Retries are not made here: what is
-worth another try is decided by ``_core/operations.py`` and done by ``google_run.py``.
+plain GETs, because their client libraries cost seconds to import. Reads are tried again a few times here;
+changes never are: whether one is worth another try is decided in ``google_run.py``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .._core.operations import (
     refusal_kind,
     worth_another_try,
 )
+from .clock import Clock, SystemClock
 from .google_access import Access, LibraryMissing, access
 
 # For each method: the request class and the key of the path it acts on.
@@ -43,6 +44,7 @@ CLUSTER_CALLS: Mapping[str, tuple[str, str]] = {
     "set_node_pool_management": ("SetNodePoolManagementRequest", "name"),
 }
 REQUEST_SECONDS = 60
+READ_PAUSES = (0.5, 1.0, 2.0, 4.0)
 UNKNOWN_FIELD = re.compile(r'no field named "(\w+)"')
 
 
@@ -92,15 +94,16 @@ class NeedsNewerClient(Exception):
 class Google:
     """One project at Google (or at an address that speaks its APIs)."""
 
-    def __init__(self, where: Access) -> None:
+    def __init__(self, where: Access, clock: Clock | None = None) -> None:
         self.access = where
+        self.clock = clock or SystemClock()
         self.project = where.project
         self._made: dict[str, Any] = {}
 
     @classmethod
-    def connect(cls, options: Mapping[str, Any]) -> Google:
+    def connect(cls, options: Mapping[str, Any], clock: Clock | None = None) -> Google:
         """Return the project that the authentication options describe; no request is made yet."""
-        return cls(access(options))
+        return cls(access(options), clock)
 
     # Clusters and node pools
 
@@ -121,7 +124,7 @@ class Google:
     def node_pools(self, location: str, cluster: str) -> list[dict[str, Any]]:
         """Return the NodePool messages of a cluster."""
         path = self.cluster_name(location, cluster)
-        answer = self._asked(
+        answer = self._seen(
             "list node pools of", path, lambda: self._gke.list_node_pools(**_once(parent=path))
         )
         pools: list[dict[str, Any]] = answer.get("nodePools", [])
@@ -130,7 +133,7 @@ class Google:
     def server_config(self, location: str) -> dict[str, Any]:
         """Return the ServerConfig message: the versions on offer."""
         path = self.place(location)
-        return self._asked(
+        return self._seen(
             "read the versions of", path, lambda: self._gke.get_server_config(**_once(name=path))
         )
 
@@ -153,13 +156,13 @@ class Google:
     def operation(self, location: str, name: str) -> Operation:
         """Return a GKE operation as it is now."""
         path = f"{self.place(location)}/operations/{name}"
-        answer = self._asked("read operation", path, lambda: self._gke.get_operation(**_once(name=path)))
+        answer = self._seen("read operation", path, lambda: self._gke.get_operation(**_once(name=path)))
         return container_operation(answer)
 
     def running_operations(self, location: str) -> list[Operation]:
         """Return the GKE operations of a location that are not done."""
         path = self.place(location)
-        answer = self._asked(
+        answer = self._seen(
             "list operations of", path, lambda: self._gke.list_operations(**_once(parent=path))
         )
         found = [container_operation(each) for each in answer.get("operations", ())]
@@ -196,7 +199,7 @@ class Google:
 
     def repository_operation(self, name: str) -> Operation:
         """Return an Artifact Registry operation as it is now."""
-        answer = self._asked(
+        answer = self._seen(
             "read operation", name, lambda: self._registry.get_operation({"name": name}, retry=None)
         )
         return longrunning_operation(answer)
@@ -212,16 +215,20 @@ class Google:
 
         attempted = f"read {path} of {service}"
         url = f"{self.access.base(service)}{path}"
-        try:
-            answer = self._session.get(url, timeout=REQUEST_SECONDS)
-        except requests.RequestException as problem:
-            raise GoogleError(
-                attempted, f"no answer: {type(problem).__name__}", "unavailable", retryable=True
-            ) from problem
-        if answer.ok:
+
+        def ask() -> dict[str, Any]:
+            try:
+                answer = self._session.get(url, timeout=REQUEST_SECONDS)
+            except requests.RequestException as problem:
+                raise GoogleError(
+                    attempted, f"no answer: {type(problem).__name__}", "unavailable", retryable=True
+                ) from problem
+            if not answer.ok:
+                raise _refusal(attempted, answer.status_code, _error_body(answer))
             result: dict[str, Any] = answer.json()
             return result
-        raise _refusal(attempted, answer.status_code, _error_body(answer))
+
+        return self._again(ask)
 
     def token(self) -> str:
         """Return an access token for the cluster's own API, good for about an hour; a secret."""
@@ -252,9 +259,23 @@ class Google:
             message = f"no answer from {self.access.base('container')}: {type(problem).__name__}"
             raise GoogleError(what, message, "unavailable", retryable=True) from None
 
+    def _seen(self, attempted: str, path: str, ask: Callable[[], Any]) -> dict[str, Any]:
+        """Return the answer to a read, which may be asked again without harm."""
+        return self._again(lambda: self._asked(attempted, path, ask))
+
+    def _again(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        for pause in READ_PAUSES:
+            try:
+                return ask()
+            except GoogleError as problem:
+                if not problem.retryable:
+                    raise
+            self.clock.sleep(pause)
+        return ask()
+
     def _found(self, attempted: str, path: str, ask: Callable[[], Any]) -> dict[str, Any] | None:
         try:
-            return self._asked(attempted, path, ask)
+            return self._seen(attempted, path, ask)
         except GoogleError as problem:
             if problem.kind == "not_found":
                 return None

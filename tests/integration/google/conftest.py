@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -80,6 +81,7 @@ class Lab:
         """Return the result of a module, ``failed`` included."""
         module = importlib.import_module(f"{MODULES}.{name}")
         params = {"project": PROJECT, "api_endpoint": self.endpoint, "location": LOCATION, **options}
+        params = json.loads(json.dumps(params))  # the validator fills it in
         checked = ArgumentSpecValidator(module.argument_spec()).validate(params)
         assert not checked.error_messages, checked.error_messages
         fake = FakeModule(checked.validated_parameters, check_mode=check_mode)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._core.fields import take
+
 GPU_POOL = {
     "name": "gpu-pool",
     "machine_type": "g2-standard-8",
@@ -40,3 +42,272 @@ def test_create_then_nothing_to_do(cluster):
     second = pools(cluster, GPU_POOL, CPU_POOL)
     assert (second["failed"], second["changed"], second["actions"]) == (False, False, [])
     assert cluster.writes == before
+
+
+def test_pools_are_created_side_by_side(cluster):
+    started = cluster.clock.monotonic()
+    result = pools(cluster, GPU_POOL, CPU_POOL)
+    together = cluster.clock.monotonic() - started
+    assert len(result["operations"]) == 2
+    started = cluster.clock.monotonic()
+    pools(cluster, {**CPU_POOL, "name": "third-pool"})
+    assert together < 1.5 * (cluster.clock.monotonic() - started)
+
+
+def test_check_mode_writes_nothing_and_tells_all(cluster):
+    before = cluster.writes
+    result = pools(cluster, GPU_POOL, CPU_POOL, check_mode=True)
+    assert cluster.writes == before
+    assert result["changed"]
+    assert result["actions"] == ["create NodePool demo/gpu-pool", "create NodePool demo/cpu-pool"]
+    assert result["diff"]["before"] == {
+        "NodePool demo/gpu-pool": {},
+        "NodePool demo/cpu-pool": {},
+    }
+    assert result["diff"]["after"]["NodePool demo/gpu-pool"]["machine_type"] == "g2-standard-8"
+    assert cluster.pool("gpu-pool") is None
+
+
+def test_check_mode_before_the_cluster_exists(lab):
+    result = pools(lab, GPU_POOL, check_mode=True)
+    assert (result["failed"], result["changed"]) == (False, True)
+    assert lab.writes == 0
+    refused = pools(lab, GPU_POOL)
+    assert (refused["failed"], refused["error_kind"]) == (True, "not_found")
+
+
+DRIFTS = {
+    "C38-labels": ({"labels": {"new": "label"}}, "config.labels.new", "label"),
+    "C38-taints": (
+        {"taints": [{"key": "new", "value": "v", "effect": "NoExecute"}]},
+        "config.taints",
+        None,
+    ),
+    "C38-maximum": (
+        {"autoscaling": {"min_node_count": 0, "max_node_count": 3}},
+        "autoscaling.maxNodeCount",
+        3,
+    ),
+    "C38-zones": (
+        {"locations": ["us-central1-a", "us-central1-b"]},
+        "locations",
+        ["us-central1-a", "us-central1-b"],
+    ),
+    "C38-repair": ({"management": {"auto_repair": False}}, "management", {"autoUpgrade": True}),
+    "C38-surge": ({"upgrade": {"max_surge": 2}}, "upgradeSettings.maxSurge", 2),
+    "C38-driver": (
+        {"accelerators": [{**GPU_POOL["accelerators"][0], "gpu_driver_version": "latest"}]},
+        "config.accelerators.0.gpuDriverInstallationConfig.gpuDriverVersion",
+        "LATEST",
+    ),
+    "C38-resource-labels": ({"resource_labels": {"cost": "ml"}}, "config.resourceLabels.cost", "ml"),
+    "C38-tags": ({"tags": ["web"]}, "config.tags", ["web"]),
+}
+
+
+@pytest.mark.parametrize(("change", "path", "value"), DRIFTS.values(), ids=DRIFTS)
+def test_a_difference_is_changed_in_place(cluster, change, path, value):
+    pools(cluster, GPU_POOL)
+    created = cluster.pool("gpu-pool")
+    wanted = {**GPU_POOL, **change}
+    planned = pools(cluster, wanted, check_mode=True)
+    result = pools(cluster, wanted)
+    assert (result["failed"], result["changed"]) == (False, True)
+    assert result["actions"] == planned["actions"]
+    assert result["diff"] == planned["diff"]
+    now = cluster.pool("gpu-pool")
+    assert value is None or take(now, path) == value
+    assert created["config"]["labels"].items() <= now["config"]["labels"].items()
+    assert {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"} in now["config"]["taints"]
+    assert created["config"]["taints"][0] in now["config"]["taints"]
+    assert not pools(cluster, wanted)["changed"]
+
+
+def test_removing_is_asked_for_by_name(cluster):
+    pools(cluster, {**GPU_POOL, "labels": {"a": "1", "b": "2"}})
+    asked = {"name": "gpu-pool", "remove": {"labels": ["a"], "taints": ["nvidia.com/none"]}}
+    assert pools(cluster, asked)["changed"]
+    assert cluster.pool("gpu-pool")["config"]["labels"] == {"b": "2"}
+    assert not pools(cluster, asked)["changed"]
+
+
+def test_recreation_is_refused_with_the_list_and_done_when_allowed(cluster):
+    pools(cluster, GPU_POOL)
+    wanted = {**GPU_POOL, "spot": False, "labels": {"new": "label"}}
+    before = cluster.writes
+    refused = pools(cluster, wanted, CPU_POOL)
+    assert refused["reason"] == "NeedsRecreation"
+    assert refused["recreation"] == ["spot"]
+    assert "capacity may not come back" in refused["msg"]
+    assert cluster.writes == before  # the other pool waits for a decision too
+    done = pools(cluster, wanted, recreate=True)
+    assert done["actions"] == ["delete NodePool demo/gpu-pool", "create NodePool demo/gpu-pool"]
+    now = cluster.pool("gpu-pool")
+    assert "spot" not in now["config"]
+    assert now["config"]["labels"].keys() >= {"new", "cloud.google.com/gke-nvidia-gpu-dra-driver"}
+    assert not pools(cluster, wanted)["changed"]
+
+
+def test_C43_sizes_are_reported_in_total(cluster):  # noqa: N802 - field case
+    wanted = {**CPU_POOL}
+    del wanted["locations"]
+    planned = pools(cluster, wanted, check_mode=True)
+    assert planned["node_pools"][0]["nodes"] == {"minimum": 3, "initial": 3, "maximum": 6}
+    assert pools(cluster, wanted)["node_pools"][0]["nodes"]["maximum"] == 6
+
+
+FAILURES = {
+    "C42-stockout": (("stockout", {"pool": "gpu-pool"}), "stockout", True),
+    "C42-quota-before": (
+        ("quota", {"metric": "PREEMPTIBLE_NVIDIA_L4_GPUS", "limit": 0}),
+        "quota",
+        False,
+    ),
+    "C42-quota-late": (
+        ("quota", {"metric": "PREEMPTIBLE_NVIDIA_L4_GPUS", "limit": 0, "late": True, "pool": "gpu-pool"}),
+        "quota",
+        True,
+    ),
+    "permission": (("permission-denied", {"permission": "container.clusters.update"}), "permission", False),
+    "not-enabled": (("service-disabled", {"service": "container.googleapis.com"}), "not_enabled", False),
+    "internal-error": (("operation-fails", {"pool": "gpu-pool"}), "other", True),
+}
+
+
+@pytest.mark.parametrize(("fault", "kind", "stays"), FAILURES.values(), ids=FAILURES)
+def test_a_failed_creation_is_a_failure_of_its_kind(cluster, fault, kind, stays):
+    cluster.fault(fault[0], **fault[1])
+    result = pools(cluster, GPU_POOL, CPU_POOL)
+    assert result["failed"]
+    assert result["error_kind"] == kind
+    cluster.cloud.faults.clear()
+    found = cluster.pool("gpu-pool")
+    assert (found is not None) == stays
+    if kind not in ("permission", "not_enabled"):
+        gpu, cpu = result["node_pools"]
+        assert (gpu["error_kind"], gpu["degraded"]) == (kind, True)
+        assert (cpu["status"], cpu["degraded"]) == ("RUNNING", False)  # the other pool was made
+        assert result["changed"]
+
+
+def test_C42_a_stocked_out_pool_can_be_kept_and_is_adopted(cluster):  # noqa: N802 - field case
+    cluster.fault("stockout", pool="gpu-pool")
+    kept = pools(cluster, GPU_POOL, CPU_POOL, on_error="keep")
+    assert (kept["failed"], kept["changed"], kept["degraded"]) == (False, True, True)
+    assert kept["error_kind"] == "stockout"
+    again = pools(cluster, GPU_POOL, CPU_POOL, on_error="keep")
+    assert (again["failed"], again["changed"], again["degraded"]) == (False, False, True)
+    strict = pools(cluster, GPU_POOL, CPU_POOL)
+    assert (strict["failed"], strict["error_kind"], strict["changed"]) == (True, "stockout", False)
+    cluster.cloud.faults.clear()
+    cluster.clock.sleep(600)
+    cluster.clock.sleep(600)
+    recovered = pools(cluster, GPU_POOL, CPU_POOL)
+    assert (recovered["failed"], recovered["changed"], recovered["degraded"]) == (False, False, False)
+
+
+def test_C42_a_stocked_out_pool_can_be_deleted(cluster):  # noqa: N802 - field case
+    cluster.fault("stockout", pool="gpu-pool")
+    result = pools(cluster, GPU_POOL, on_error="delete")
+    assert (result["failed"], result["error_kind"]) == (True, "stockout")
+    assert result["node_pools"][0]["status"] == "ABSENT"
+    assert cluster.pool("gpu-pool") is None
+
+
+def test_C41_maintenance_is_waited_for_by_name(cluster):  # noqa: N802 - field case
+    cluster.cloud.faults.set("maintenance", remaining=1, seconds=300)
+    started = cluster.clock.monotonic()
+    result = pools(cluster, CPU_POOL)
+    assert (result["failed"], result["changed"]) == (False, True)
+    assert cluster.clock.monotonic() - started > 300
+
+
+def test_C41_more_pools_than_gke_does_at_once(cluster):  # noqa: N802 - field case
+    many = [{**CPU_POOL, "name": f"pool-{number}"} for number in range(7)]
+    result = pools(cluster, *many)
+    assert not result["failed"]
+    assert {pool["status"] for pool in result["node_pools"]} == {"RUNNING"}
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_C41_a_storm_of_errors_is_ridden_out(cluster, code):  # noqa: N802 - field case
+    cluster.cloud.faults.set("http-error", remaining=4, code=code, method="container.projects")
+    result = pools(cluster, CPU_POOL)
+    assert (result["failed"], result["changed"]) == (False, True)
+    assert len(result["operations"]) == 1
+
+
+def test_a_real_refusal_is_not_tried_again(cluster):
+    method = "container.projects.locations.clusters.nodePools.create"
+    cluster.fault("http-error", code=403, method=method)
+    cluster.server.requests.reset()
+    result = pools(cluster, CPU_POOL)
+    assert (result["failed"], result["error_kind"]) == (True, "permission")
+    assert cluster.server.requests.by_method[method] == 1
+
+
+def test_out_of_time_names_the_operation_and_the_next_run_takes_it_over(cluster):
+    late = pools(cluster, CPU_POOL, timeout_seconds=10)
+    assert (late["failed"], late["error_kind"]) == (True, "timeout")
+    [operation] = late["operations"]
+    assert operation in late["msg"]
+    before = cluster.writes
+    result = pools(cluster, CPU_POOL)
+    assert (result["failed"], result["node_pools"][0]["status"]) == (False, "RUNNING")
+    assert cluster.writes == before
+
+
+def test_an_operation_that_is_forgotten_is_judged_by_the_pool(cluster):
+    cluster.cloud.faults.set("operation-lost", type="CREATE_NODE_POOL")
+    result = pools(cluster, CPU_POOL)
+    assert result["failed"] is False
+    assert result["node_pools"][0]["status"] in ("RUNNING", "PROVISIONING")
+
+
+def test_absent_then_nothing_to_do(cluster):
+    pools(cluster, GPU_POOL, CPU_POOL)
+    before = cluster.writes
+    planned = pools(cluster, {"name": "gpu-pool"}, state="absent", check_mode=True)
+    assert planned["actions"] == ["delete NodePool demo/gpu-pool"]
+    assert cluster.writes == before
+    gone = pools(cluster, {"name": "gpu-pool"}, state="absent")
+    assert (gone["failed"], gone["changed"]) == (False, True)
+    assert cluster.pool("gpu-pool") is None
+    assert cluster.pool("cpu-pool") is not None
+    assert not pools(cluster, {"name": "gpu-pool"}, state="absent")["changed"]
+
+
+def test_absent_without_a_cluster_is_met(lab):
+    result = pools(lab, {"name": "gpu-pool"}, state="absent")
+    assert (result["failed"], result["changed"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("pool", "problem"),
+    [
+        pytest.param({"name": "Pool"}, "lower-case", id="name"),
+        pytest.param(
+            {"name": "p", "spot": True, "flex_start": True}, "exclude each other", id="spot-and-flex-start"
+        ),
+        pytest.param({"name": "p", "locations": ["europe-west4-a"]}, "not in us-central1", id="foreign-zone"),
+        pytest.param({"name": "p", "labels": {"x": True}}, "quote it", id="label-not-text"),
+        pytest.param({"name": "p", "version": "v1.36"}, "not a GKE version", id="version"),
+        pytest.param(
+            {"name": "p", "autoscaling": {"max_node_count": 2, "total_max_node_count": 4}},
+            "exclude each other",
+            id="C43-two-sorts-of-limits",
+        ),
+    ],
+)
+def test_bad_input_is_refused_before_any_call(cluster, pool, problem):
+    cluster.server.requests.reset()
+    result = pools(cluster, pool)
+    assert result["reason"] == "InvalidInput"
+    assert problem in result["msg"]
+    assert cluster.server.requests.reads == cluster.writes == 0
+
+
+def test_a_version_that_is_not_offered_is_refused_with_what_is(cluster):
+    result = pools(cluster, {**CPU_POOL, "version": "1.36.0-gke.999999"})
+    assert (result["error_kind"], result["reason"]) == ("version", "VersionNotOffered")
+    assert all(version.startswith("1.36") for version in result["offered"])
