@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, SystemClock
@@ -29,6 +31,7 @@ from .hardware import stages
 from .hardware.nodes import Nodes
 from .hardware.publishing import Publishing
 from .loop import Loop
+from .serving.pods import ModelServers
 from .store import Store, watch
 from .work import Context, Say
 
@@ -43,6 +46,7 @@ class Daemon:
     nodes: Nodes
     publishing: Publishing
     autoscaler: Autoscaler
+    model_servers: ModelServers
 
     @property
     def loop(self) -> Loop:
@@ -55,6 +59,7 @@ class Daemon:
         watch(self.context.kube, WATCHED, self.context.store, self.loop)
         self.loop.post(self.nodes.look)
         self.loop.run()
+        self.model_servers.stop()
 
 
 def build(
@@ -66,12 +71,14 @@ def build(
     clock: Clock | None = None,
     say: Say = lambda _line: None,
     autoscaling: Settings | None = None,
+    directory: Path | None = None,
 ) -> Daemon:
     """Return a daemon for the cluster that ``auth`` leads to (kubernetes.core's option names).
 
     :param speed: simulated seconds per real second.
     :param seed: of everything random; the same seed and the same events give the same names.
     :param autoscaling: how the autoscaler differs from GKE's, if at all.
+    :param directory: where the logs of simulated containers lie; without one, in a temporary one.
     """
     time = clock or SystemClock()
     context = Context(
@@ -83,4 +90,11 @@ def build(
         chance=random.Random(seed),  # noqa: S311 - a simulation
     )
     nodes = Nodes(context, cloud)
-    return Daemon(context, nodes, Publishing(context), Autoscaler(context, cloud, nodes, autoscaling))
+    logs = (directory or Path(tempfile.mkdtemp(prefix="dra-lab-"))) / "pods"
+    return Daemon(
+        context,
+        nodes,
+        Publishing(context),
+        Autoscaler(context, cloud, nodes, autoscaling),
+        ModelServers(context, logs),
+    )
