@@ -77,9 +77,9 @@ class Lab:
     def writes(self) -> int:
         return self.server.requests.writes
 
-    def run(self, name: str, check_mode: bool = False, **options) -> dict:
+    def run(self, module_name: str, /, check_mode: bool = False, **options) -> dict:
         """Return the result of a module, ``failed`` included."""
-        module = importlib.import_module(f"{MODULES}.{name}")
+        module = importlib.import_module(f"{MODULES}.{module_name}")
         params = {"project": PROJECT, "api_endpoint": self.endpoint, "location": LOCATION, **options}
         params = json.loads(json.dumps(params))  # the validator fills it in
         checked = ArgumentSpecValidator(module.argument_spec()).validate(params)
