@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -75,7 +76,9 @@ class Dump:
                 yield item
 
 
-def source_from(params: Mapping[str, Any], clock: Clock) -> tuple[Source, datetime]:
+def source_from(
+    params: Mapping[str, Any], clock: Clock, environment: Mapping[str, str] = os.environ
+) -> tuple[Source, datetime]:
     """Return where to read from and the time to judge by, as the options ``objects`` and ``now`` say."""
     now = clock.now()
     if params["now"]:
@@ -87,7 +90,7 @@ def source_from(params: Mapping[str, Any], clock: Clock) -> tuple[Source, dateti
             )
         now = parsed
     if params["objects"] is None:
-        return Cluster(Kubernetes.connect(params, clock)), now
+        return Cluster(Kubernetes.connect(params, clock, environment)), now
     return Dump(load_dump(params["objects"])), now
 
 

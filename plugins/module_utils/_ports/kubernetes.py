@@ -10,6 +10,7 @@ conventions (Status, Retry-After), server-side apply.
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -181,9 +182,14 @@ class Kubernetes:
         self._pool = make_pool(connection)
 
     @classmethod
-    def connect(cls, auth: Mapping[str, Any], clock: Clock | None = None) -> Kubernetes:
+    def connect(
+        cls,
+        auth: Mapping[str, Any],
+        clock: Clock | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> Kubernetes:
         """Return the API that kubernetes.core's options and variables lead to."""
-        return cls(resolve(auth), clock or SystemClock())
+        return cls(resolve(auth, environment), clock or SystemClock())
 
     def within(self, deadline: Deadline) -> Kubernetes:
         """Return the same connection with one deadline for everything that is asked through it."""
@@ -191,6 +197,11 @@ class Kubernetes:
         other.connection, other._clock = self.connection, self._clock
         other._deadline, other._pool = deadline, self._pool
         return other
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass, but no more than the deadline leaves; raise when it has passed."""
+        self._clock.sleep(self._remaining(seconds))
+        self._check_deadline("waiting")
 
     # Reading
 
