@@ -138,7 +138,7 @@ class Pool(Generic[S]):
 
     @property
     def state(self) -> State:
-        return _worst_state(self.faults)
+        return _state(self.faults)
 
     @property
     def expected_slices(self) -> int:
@@ -204,7 +204,7 @@ class NodePool(Generic[S]):
 
     @property
     def state(self) -> State:
-        return _worst_state(self.faults)
+        return _state(self.faults)
 
     @property
     def is_ambiguous(self) -> bool:
@@ -280,11 +280,12 @@ def _by_name(each: PublishedSlice) -> str:
     return each.name
 
 
-def _worst_state(faults: Iterable[PoolFault]) -> State:
+def _state(faults: Iterable[PoolFault]) -> State:
+    """Return the state; an incomplete pool is not even looked at for what would make it invalid."""
     states = {fault.state for fault in faults}
-    if "invalid" in states:
-        return "invalid"
-    return "incomplete" if "incomplete" in states else "complete"
+    if "incomplete" in states:
+        return "incomplete"
+    return "invalid" if "invalid" in states else "complete"
 
 
 def _pool(identity: PoolId, found: Sequence[S]) -> Pool[S]:

@@ -301,6 +301,21 @@ def test_device_names_within_one_slice(published, state):
 
 
 @pytest.mark.parametrize(
+    ("counts", "names", "state"),
+    [([3, 3], "aa", "incomplete"), ([1, 1], "aa", "incomplete"), ([1, 2], "aa", "invalid")],
+    ids=["C17-too-few-and-a-name-twice", "C17-too-many-and-a-name-twice", "C17-disagree-and-a-name-twice"],
+)
+def test_an_incomplete_pool_is_not_looked_at_any_further(counts, names, state):
+    published = [
+        resource_slice(f"s{i}", count=count, devices=devices(name), node=None, allNodes=True)
+        for i, (count, name) in enumerate(zip(counts, names, strict=True))
+    ]
+    pool = the_pool(*published)
+    assert (pool.state, len(pool.faults)) == (state, 2)
+    assert PoolIndex(full(*published)).on_node("node-a", {})[0].state == state
+
+
+@pytest.mark.parametrize(
     ("consumed", "offered", "state"),
     [
         ({"set": ["memory"]}, {"set": ["memory"]}, "complete"),
