@@ -31,6 +31,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 from .errors import LabError
+from .hardware import stages
 from .processes import Processes, Program
 from .state import is_free
 
@@ -47,7 +48,7 @@ PORT_FLAGS = {
     "kwok": "--controller-port",
 }
 # kwok reads these as objects from the API, so that port-forward and logs follow the pods there are.
-KWOK_CRDS = ("ClusterLogs", "Logs", "ClusterPortForward", "PortForward")
+KWOK_CRDS = ("ClusterLogs", "Logs", "ClusterPortForward", "PortForward", "Stage")
 
 
 class ControlPlane:
@@ -91,7 +92,8 @@ class ControlPlane:
 
     def up(self) -> None:
         """Start what is not running, make what does not exist; return when the API answers."""
-        if not (self._configuration.exists() and self.kubeconfig.exists()):
+        fresh = not (self._configuration.exists() and self.kubeconfig.exists())
+        if fresh:
             self._create()
         clock = SystemClock()
         deadline = Deadline(clock, READY_SECONDS)
@@ -99,19 +101,26 @@ class ControlPlane:
             for program in self.programs():
                 self.processes.start(program)
             if self._answers(clock):
-                return
+                break
             if deadline.expired:
                 raise LabError(
                     f"The control plane did not answer within {READY_SECONDS:.0f} s; its logs are in "
                     f"{self.processes.logs}. `dra-lab down` and `dra-lab up` start afresh."
                 )
             clock.sleep(POLL_SECONDS)
+        if fresh:
+            # kwok knows no stage of its own once it takes them from the API.
+            stages.install(self._api(clock), lab_plays=False)
+
+    def _api(self, clock: Clock) -> Kubernetes:
+        return Kubernetes.connect({"kubeconfig": str(self.kubeconfig)}, clock)
 
     def _answers(self, clock: Clock) -> bool:
         """Return whether pods can be created: the API serves and the controllers made an account."""
         try:
-            api = Kubernetes.connect({"kubeconfig": str(self.kubeconfig)}, clock)
-            api.within(Deadline(clock, ANSWER_SECONDS)).get(SERVICE_ACCOUNTS, "default", "default")
+            self._api(clock).within(Deadline(clock, ANSWER_SECONDS)).get(
+                SERVICE_ACCOUNTS, "default", "default"
+            )
         except (KubernetesError, ConnectionFailed):
             return False
         return True

@@ -56,7 +56,9 @@ def serve(lab: Lab) -> None:
         registry=f"127.0.0.1:{lab.ports['registry']}",
         state=store.load(),
     )
-    machines = daemon.build({"kubeconfig": str(lab.kubeconfig)}, cloud, speed=lab.speed, say=say)
+    machines = daemon.build(
+        {"kubeconfig": str(lab.kubeconfig)}, cloud, speed=lab.speed, say=say, directory=lab.directory
+    )
     Containers(machines.context, Processes(lab.directory), lab.directory)
     google = GoogleServer(cloud, port=lab.ports["google"], store=store, say=say).start()
     signal.signal(signal.SIGTERM, lambda *_: machines.loop.stop())
