@@ -42,6 +42,18 @@ class Registry:
         host = self.cloud.registry or f"{location}-docker.pkg.dev"
         return f"{host}/{project}/{name}"
 
+    def list_locations(self) -> Json:
+        return {
+            "locations": [
+                {
+                    "name": self.cloud.path(location),
+                    "locationId": location,
+                    "displayName": location,
+                }
+                for location in (*MULTI_REGIONS, *places.REGIONS)
+            ]
+        }
+
     def list_repositories(self, location: str) -> Json:
         self._check_location(location)
         parent = self.cloud.path(location) + "/"

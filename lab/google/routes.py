@@ -238,6 +238,15 @@ class Api:
 
     def _registry_routes(self) -> None:
         g, prefix = self.registry, "artifactregistry.projects.locations.repositories"
+        # gcloud asks for the locations before it lists repositories everywhere.
+        for version in ("v1", "v1beta2"):
+            self._add(
+                "GET",
+                f"/{version}/projects/{{project}}/locations",
+                "artifactregistry.projects.locations.list",
+                lambda _: g.list_locations(),
+                permission="artifactregistry.locations.list",
+            )
         path = REGISTRY + "/repositories"
         one = path + "/{repository}"
         # fmt: off
