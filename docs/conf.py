@@ -36,8 +36,12 @@ highlight_language = "YAML+Jinja"
 
 ANSIBLE = "https://docs.ansible.com/ansible/latest"
 ANSIBLE_LABELS = {
+    "action_plugins": "plugins/action.html",
     "ansible_configuration_settings": "reference_appendices/config.html",
+    "callback_plugins": "plugins/callback.html",
+    "collections_keyword": "collections_guide/collections_using_playbooks.html",
     "common_return_values": "reference_appendices/common_return_values.html",
+    "list_of_collections": "collections/index.html",
 }
 ANSIBLE_PLUGIN = re.compile(r"ansible_collections\.(\w+)\.(\w+)\.(\w+)_(module|lookup|filter|inventory)$")
 

@@ -116,6 +116,8 @@ LIST = (
         PLUGIN_DOCS,
         weight=15,
         directory=link,
+        # The linter copies what git lists; .venv, which holds the dependencies, must not count as our tree.
+        environment={"GIT_CEILING_DIRECTORIES": str(snapshot.ROOT)},
         obstacle=old_python,
     ),
     Step("checks", "rules of this repository", tests("tests/checks"), weight=8, pytest=True),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import subprocess
@@ -16,8 +17,19 @@ from urllib.parse import urlsplit
 import snapshot
 
 ROOT = snapshot.ROOT
-FILES = snapshot.working_files()
-PYTHON = [path for path in FILES if path.suffix == ".py"]
+
+
+def read_all():
+    """Return the text of every file that has one, by path."""
+    found = {}
+    for path in snapshot.working_files():
+        with contextlib.suppress(UnicodeDecodeError):
+            found[path] = (ROOT / path).read_text()
+    return found
+
+
+TEXTS = read_all()
+PYTHON = {path: text for path, text in TEXTS.items() if path.suffix == ".py"}
 CODE_LINES, TEST_LINES = 400, 600
 # A longer file needs a reason here.
 LONGER: dict[str, str] = {}
@@ -36,8 +48,8 @@ def without_interpreter(text):
 def test_python_starts_with_the_header():
     wrong = [
         str(path)
-        for path in PYTHON
-        if (text := without_interpreter((ROOT / path).read_text())) and not text.startswith(HEADER)
+        for path, text in PYTHON.items()
+        if text and not without_interpreter(text).startswith(HEADER)
     ]
     assert wrong == []
 
@@ -49,9 +61,7 @@ def says_what_it_is_for(text):
 
 
 def test_python_says_what_it_is_for():
-    silent = [
-        str(path) for path in PYTHON if (text := (ROOT / path).read_text()) and not says_what_it_is_for(text)
-    ]
+    silent = [str(path) for path, text in PYTHON.items() if text and not says_what_it_is_for(text)]
     assert silent == []
 
 
@@ -65,18 +75,10 @@ def running_lines(text):
 
 
 def test_python_files_are_of_readable_length():
-    lengths = {path: running_lines((ROOT / path).read_text()) for path in PYTHON if str(path) not in LONGER}
+    lengths = {path: running_lines(text) for path, text in PYTHON.items() if str(path) not in LONGER}
     limits = {path: TEST_LINES if path.parts[0] == "tests" else CODE_LINES for path in lengths}
     long = {str(path): lines for path, lines in lengths.items() if lines > limits[path]}
     assert long == {}, "split them by what they are about"
-
-
-def texts():
-    for path in FILES:
-        try:
-            yield path, (ROOT / path).read_text()
-        except UnicodeDecodeError:
-            continue
 
 
 def configured_hosts():
@@ -99,7 +101,7 @@ def configured_hosts():
 
 def test_no_file_names_a_host_of_the_machine_it_was_made_on():
     hosts = configured_hosts()
-    found = [f"{path}: {host}" for path, text in texts() for host in hosts if host in text]
+    found = [f"{path}: {host}" for path, text in TEXTS.items() for host in hosts if host in text]
     assert found == []
 
 
@@ -109,7 +111,7 @@ HOMES = re.compile(r"(?<![\w.$}~])/(?:home|Users)/(?!runner\b|nonroot\b)[a-z][\w
 def test_no_file_names_a_path_of_the_machine_it_was_made_on():
     here = {str(ROOT), str(Path(snapshot.bootstrap.cache_home()))}
     found = []
-    for path, text in texts():
+    for path, text in TEXTS.items():
         found += [f"{path}: {place}" for place in here if place in text]
         found += [f"{path}: {home}" for home in HOMES.findall(text)]
     assert found == []
