@@ -173,6 +173,9 @@ class Search:
         wanted = self._wanted[at.claim, at.request, at.alternative]
         if wanted.request.first_available and not in_alternative:
             return self._first_available(at, wanted.request)
+        return self._next_device(at, wanted, start)
+
+    def _next_device(self, at: Cursor, wanted: Wanted, start: Position) -> Outcome:
         if wanted.takes_every and not wanted.every:
             return "not found"
         if at.device >= wanted.count:

@@ -76,6 +76,7 @@ class Runtime:
     celpy: Any
     types: Any
     functions: Mapping[str, Callable[..., Any]]
+    environment: Any  # one for all expressions: making one means building the parser
     no_overload = NoSuchOverload
 
     @property
@@ -88,8 +89,8 @@ class Runtime:
 
     def compile(self, expression: str) -> Callable[[Any], Any]:
         """Return a function from the ``device`` variable to the result."""
-        environment = self.celpy.Environment()
-        program = environment.program(environment.compile(expression), functions=dict(self.functions))
+        parsed = self.environment.compile(expression)
+        program = self.environment.program(parsed, functions=dict(self.functions))
         return lambda device: program.evaluate({"device": device})
 
     def device(self, driver: str, device: Device) -> Any:
@@ -163,7 +164,7 @@ def load_runtime() -> Runtime | None:
         from celpy import celtypes  # noqa: PLC0415
     except ImportError:
         return None
-    return Runtime(celpy, celtypes, _functions(celpy, celtypes))
+    return Runtime(celpy, celtypes, _functions(celpy, celtypes), celpy.Environment())
 
 
 def _functions(celpy: Any, types: Any) -> dict[str, Callable[..., Any]]:

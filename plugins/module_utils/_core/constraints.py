@@ -48,7 +48,7 @@ def trackers(constraints: Iterable[Constraint]) -> list[Tracker]:
 
 
 def applies(constraint: Constraint, request: str, alternative: str) -> bool:
-    """Return whether a constraint covers a request's devices (``alternative`` is ``main`` or ``main/sub``)."""
+    """Return whether a constraint covers a request's alternative (``main`` or ``main/sub``)."""
     return not constraint.requests or request in constraint.requests or alternative in constraint.requests
 
 

@@ -78,8 +78,8 @@ class Refusal:
     :param text: what was found, in a sentence.
     :param claim: index of the claim where the scheduler stops, -1 where it is not one claim.
     :param request: the request or alternative concerned, empty for none in particular.
-    :param scope: ``node``: other nodes are still tried; ``pod``: the scheduler gives up on the pod on every node;
-        ``unknown``: this judgement lacks something (a CEL library, time) and says nothing about the scheduler.
+    :param scope: ``node``: other nodes are still tried; ``pod``: the scheduler gives up on the pod;
+        ``unknown``: this judgement lacks something (a CEL library, time) and says nothing of the scheduler.
     :param shortfalls: one per alternative of the request, where none of them is possible on its own.
     """
 

@@ -105,7 +105,7 @@ def double_allocations(held: Holdings, devices: Mapping[DeviceId, Device]) -> li
                 f"Device {device}",
                 observed=observed,
                 expected="one claim, or shares that fit the device's capacity together",
-                advice="delete all but one of the pods that use it; the claims are not corrected by themselves",
+                advice="delete all but one of the pods that use it; claims do not correct themselves",
                 evidence=tuple(f"ResourceClaim {name}" for name in held.holders(device)),
             )
         )

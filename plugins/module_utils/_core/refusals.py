@@ -33,6 +33,13 @@ CHECKS = (
     "DeviceTainted",
     "DeviceInUse",
 )
+WORDS = {
+    "ClassMatchesNothing": "outside the class",
+    "SelectorMatchesNothing": "not selected",
+    "CapacityTooSmall": "too small",
+    "DeviceTainted": "tainted",
+    "DeviceInUse": "in use",
+}
 _DRIVER = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 _NAMED = 8  # a sentence names this many objects
 
@@ -56,18 +63,34 @@ class Look:
             return bool(self.free) and not blocked
         return len(self.free) >= self.alternative.count
 
+    def _decisive(self) -> list[str]:
+        """Return the failed checks, the one to name first.
+
+        An untolerated taint that alone makes the difference, devices in use, then from the narrowest check
+        to the widest, because a class that passes over some devices is no fault.
+        """
+        narrowest_first = [reason for reason in reversed(CHECKS) if self.failed.get(reason)]
+        tainted = self.failed.get("DeviceTainted", ())
+        if tainted and len(self.free) + len(tainted) >= self.alternative.count:
+            narrowest_first.remove("DeviceTainted")
+            narrowest_first.insert(0, "DeviceTainted")
+        return narrowest_first
+
+    def _tally(self) -> str:
+        parts = [f"{len(self.free)} free"]
+        parts += [f"{len(failed)} {WORDS[reason]}" for reason, failed in self.failed.items()]
+        return ", ".join(parts)
+
     def shortfall(self) -> Shortfall:
         """Return the check nearest to a fit that leaves too few devices."""
         name, wanted = self.alternative.name, self.alternative.count
-        for reason in reversed(CHECKS[4:]):
-            failed = self.failed.get(reason)
-            if failed:
-                details = "; ".join(
-                    f"{each.id}: {text}" if text else str(each.id) for each, text in failed[:_NAMED]
-                )
-                more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-                text = f"{wanted} wanted, {len(self.free)} free, {len(failed)} ruled out: {details}{more}"
-                return Shortfall(name, reason, text)
+        for reason in self._decisive():
+            failed = self.failed[reason]
+            details = "; ".join(
+                f"{each.id}: {text}" if text else str(each.id) for each, text in failed[:_NAMED]
+            )
+            more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+            return Shortfall(name, reason, f"{wanted} wanted; {self._tally()}: {details}{more}")
         for reason in ("PoolInvalid", "PoolIncomplete"):
             if found := self.unusable_pools.get(reason):
                 return Shortfall(name, reason, "; ".join(found))
@@ -128,24 +151,29 @@ def look(alternative: Alternative, place: Place, inventory: Inventory) -> Look:
 
 def first_failure(alternative: Alternative, candidate: Candidate, inventory: Inventory) -> tuple[str, str]:
     """Return the first check a device fails and a detail, two empty texts where it passes all."""
+    return next(_failures(alternative, candidate, inventory), ("", ""))
+
+
+def _failures(
+    alternative: Alternative, candidate: Candidate, inventory: Inventory
+) -> Iterator[tuple[str, str]]:
     device_class = inventory.classes[alternative.device_class]
     if inventory.judge_class(device_class, candidate).outcome != "match":
-        return "ClassMatchesNothing", ""
+        yield "ClassMatchesNothing", ""
     if inventory.judge(alternative, candidate).outcome != "match":
-        return "SelectorMatchesNothing", ""
+        yield "SelectorMatchesNothing", ""
     requested = requested_amounts(alternative.capacity, candidate.id.driver)
     if text := shortage(requested, candidate.device, {}):
-        return "CapacityTooSmall", text
+        yield "CapacityTooSmall", text
     if taint := keeping_taint(candidate.device, alternative.tolerations):
-        return "DeviceTainted", f"{taint.key}={taint.value}:{taint.effect}"
+        yield "DeviceTainted", f"{taint.key}={taint.value}:{taint.effect}"
     if alternative.admin_access:
-        return "", ""
+        return
     holders = ", ".join(f"ResourceClaim {name}" for name in inventory.held.holders(candidate.id))
     if candidate.id in inventory.held.whole:
-        return "DeviceInUse", f"held by {holders}"
+        yield "DeviceInUse", f"held by {holders}"
     if text := shortage(requested, candidate.device, inventory.held.consumed(candidate.id)):
-        return "DeviceInUse", f"{text}; shares held by {holders}"
-    return "", ""
+        yield "DeviceInUse", f"{text}; shares held by {holders}"
 
 
 def class_drivers(alternative: Alternative, inventory: Inventory) -> frozenset[str]:

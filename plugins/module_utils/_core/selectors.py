@@ -38,7 +38,7 @@ MATCH = Judgement("match")
 NO_MATCH = Judgement("no match")
 
 # Selectors that begin by naming the driver are decided for every other driver without evaluating the rest,
-# because "false && anything" is false in CEL, errors included. "||" and "?" bind weaker, so they must not occur.
+# because "false && anything" is false in CEL, errors included. "||" and "?" bind weaker and must not occur.
 _DRIVER_FIRST = re.compile(
     r"""\s*device\.driver\s*==\s*(?P<quote>["'])(?P<driver>[A-Za-z0-9.-]+)(?P=quote)\s*(?P<rest>&&[^|?]*)?""",
     re.DOTALL,

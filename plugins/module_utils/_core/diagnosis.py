@@ -1,0 +1,130 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Per pod: why it is pending, or why it got this alternative and not an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .choice import Chosen, chosen_alternatives
+from .claim_state import DEFAULT_BINDING_TIMEOUT
+from .cluster import Cluster
+from .holdings import double_allocations
+from .images import image_verdicts
+from .pending import Fitting, pending_verdicts
+from .pods import Pod
+from .verdict import Verdict
+from .workloads import pod_claims
+
+GPU_DRIVER, GPU_RESOURCE = "gpu.nvidia.com", "nvidia.com/gpu"
+
+PodState = Literal["pending", "waiting", "starting", "running", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class PodDiagnosis:
+    """What is known about one pod.
+
+    :param state: ``pending`` (no devices yet), ``waiting`` (devices allocated, binding conditions open),
+        ``starting`` (bound to a node), ``running`` or ``ended``.
+    :param verdicts: the decisive one first.
+    :param chosen: the alternative of each request that has some, with the reasons against earlier ones.
+    """
+
+    pod: Pod
+    state: PodState
+    verdicts: tuple[Verdict, ...]
+    chosen: tuple[Chosen, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the mapping for module results."""
+        return {
+            "pod": self.pod.meta.full_name,
+            "uid": self.pod.meta.uid,
+            "node": self.pod.node_name,
+            "state": self.state,
+            "verdicts": [each.as_dict() for each in self.verdicts],
+            "chosen": [each.as_dict() for each in self.chosen],
+        }
+
+
+def diagnose(
+    cluster: Cluster, pods: Iterable[Pod] | None = None, *, binding_timeout: int = DEFAULT_BINDING_TIMEOUT
+) -> list[PodDiagnosis]:
+    """Return the diagnosis of each pod; of all pods with claims where none are named.
+
+    :param binding_timeout: the scheduler's limit for binding conditions, in seconds.
+    """
+    fitting = Fitting(cluster)
+    if pods is None:
+        pods = [pod for pod in cluster.pods if pod.claims or pod.extended_resource_claim]
+    return [_diagnose(pod, cluster, fitting, binding_timeout) for pod in pods]
+
+
+def cluster_verdicts(cluster: Cluster) -> list[Verdict]:
+    """Return what is wrong with the cluster's devices whichever pod one looks at."""
+    devices = {
+        each.device_id(device): device
+        for pool in cluster.inventory.pools.values()
+        for each in pool.slices
+        for device in each.devices
+    }
+    return [*double_allocations(cluster.inventory.held, devices), *_offered_twice(cluster)]
+
+
+def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int) -> PodDiagnosis:
+    claims = [link.claim for link in pod_claims(pod, cluster.claims, cluster.templates) if link.claim]
+    chosen = tuple(each for claim in claims for each in chosen_alternatives(pod, claim, cluster, fitting))
+    if pod.has_ended:
+        return PodDiagnosis(pod, "ended", (), chosen)
+    if not pod.node_name:
+        is_waiting = bool(claims) and all(claim.allocation for claim in claims)
+        verdicts = pending_verdicts(pod, cluster, fitting, binding_timeout)
+        return PodDiagnosis(pod, "waiting" if is_waiting else "pending", tuple(verdicts), chosen)
+    verdicts = [*_preparation(pod, cluster), *image_verdicts(pod, claims)]
+    return PodDiagnosis(pod, "running" if pod.phase == "Running" else "starting", tuple(verdicts), chosen)
+
+
+def _preparation(pod: Pod, cluster: Cluster) -> Iterator[Verdict]:
+    """Yield what the kubelet says about preparing the devices of a pod that does not start."""
+    event = cluster.events.latest(pod.meta.uid, "FailedPrepareDynamicResources")
+    if event is None or pod.phase != "Pending":
+        return
+    unregistered = "not registered" in event.message or "not found in the list of registered" in event.message
+    yield Verdict(
+        "error",
+        "DriverNotRegistered" if unregistered else "PreparationFailed",
+        pod.subject,
+        observed=event.message,
+        expected=f"the claim's devices prepared on {pod.node_name}",
+        advice="look at the driver's pod on that node; every driver of the claim needs a plugin there, the "
+        "gating device's included"
+        if unregistered
+        else "look at the driver's log on that node",
+        evidence=(str(event), f"Node {pod.node_name}"),
+    )
+
+
+def _offered_twice(cluster: Cluster) -> Iterator[Verdict]:
+    """Yield nodes whose GPUs a device plugin and a DRA driver both hand out."""
+    publishing = {
+        each.node_selection.node_name
+        for pool in cluster.inventory.pools.values()
+        if pool.id.driver == GPU_DRIVER
+        for each in pool.slices
+        if each.devices
+    }
+    for node in cluster.nodes:
+        if node.name in publishing and node.allocatable.get(GPU_RESOURCE, "0") not in {"", "0"}:
+            yield Verdict(
+                "error",
+                "DoubleOffered",
+                f"Node {node.name}",
+                observed=f"allocatable {GPU_RESOURCE} is {node.allocatable[GPU_RESOURCE]}, and {GPU_DRIVER} "
+                "publishes devices there",
+                expected="one of them",
+                advice="label the node pool gke-no-default-nvidia-gpu-device-plugin=true",
+            )
