@@ -281,6 +281,7 @@ class Cloud:
             "cluster": cluster.name,
             "pool": pool.message["name"],
             "machine_type": pool.message["config"]["machineType"],
+            "provisioning": "spot" if defaults.is_spot(pool.message["config"]) else "on-demand",
             "on": "create" if new else "scale-up",
         }
 

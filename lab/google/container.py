@@ -252,6 +252,9 @@ class Container:
         message["etag"] = self._etag(record.message)
         pools = [self.pool_message(record, pool) for pool in record.pools.values()]
         message["nodePools"] = pools
+        if pools:
+            oldest = min((pool["version"] for pool in pools), key=places.order)
+            message["currentNodeVersion"] = oldest
         message["instanceGroupUrls"] = [url for pool in pools for url in pool["instanceGroupUrls"]]
         sizes = (self.cloud.granted(record, pool) for pool in record.pools.values())
         message["currentNodeCount"] = sum(sum(size.values()) for size in sizes)

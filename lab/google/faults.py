@@ -10,6 +10,7 @@ ask whether a fault applies.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -32,8 +33,9 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "stockout": Kind(
-        "A zone has no machines of a kind. `on` says when: create, scale-up or any.",
-        ("cluster", "pool", "machine_type", "zone"),
+        "A zone has no machines of a kind. `on` says when: create, scale-up or any; `provisioning` "
+        "is spot or on-demand.",
+        ("cluster", "pool", "machine_type", "provisioning", "zone"),
         {"on": "any", "after": STOCKOUT_PATIENCE_SECONDS},
     ),
     "quota": Kind(
@@ -77,7 +79,7 @@ class Fault:
     hits: int = 0
 
     def applies(self, facts: Mapping[str, str]) -> bool:
-        """Say whether the fault fits; ``method`` matches by beginning, all else by equality."""
+        """Say whether the fault fits. What narrows it are shell patterns; ``method`` is a beginning."""
         if self.remaining == 0:
             return False
         if self["on"] not in (None, "any", facts.get("on", "any")):
@@ -86,8 +88,8 @@ class Fault:
             wanted = self.parameters.get(name)
             if not wanted:
                 continue
-            observed = facts.get(name, "")
-            if observed != wanted and not (name == "method" and observed.startswith(wanted)):
+            pattern = wanted + "*" if name == "method" else wanted
+            if not fnmatch.fnmatchcase(facts.get(name, ""), pattern):
                 return False
         return True
 

@@ -115,7 +115,7 @@ class Registry:
         """Return an operation; it carries out what it stands for when its time has come."""
         path = self.cloud.path(location, "operations", name)
         operation = self.cloud.state.repository_operations.get(path)
-        if operation is None or self.cloud.faults.take("operation-lost", type=name):
+        if operation is None or self.cloud.faults.take("operation-lost", type=_kind(operation)):
             raise not_found(path)
         self._settle(operation)
         return self._operation_message(operation)
@@ -149,7 +149,7 @@ class Registry:
     def _settle(self, operation: Json) -> None:
         if operation["done"] or self.cloud.timestamp() < operation["due"]:
             return
-        kind = f"{operation['action'].upper()}_REPOSITORY"
+        kind = _kind(operation)
         if self.cloud.faults.peek("operation-stuck", type=kind):
             return
         operation["done"] = True
@@ -200,6 +200,11 @@ class Registry:
         known = location in (*MULTI_REGIONS, "-") or location in places.REGIONS
         if not known:
             raise invalid(f'Location "{location}" does not exist.')
+
+
+def _kind(operation: Json) -> str:
+    """Return what faults call an operation (``CREATE_REPOSITORY``)."""
+    return f"{operation['action'].upper()}_REPOSITORY"
 
 
 def camel(field: str) -> str:

@@ -177,6 +177,22 @@ def test_stockout_at_creation(demo):
     assert pool["conditions"][0]["canonicalCode"] == "RESOURCE_EXHAUSTED"
 
 
+@pytest.mark.parametrize(
+    ("parameters", "hits"),
+    [
+        pytest.param({"machine_type": "g2-*"}, True, id="pattern"),
+        pytest.param({"machine_type": "n2-*"}, False, id="other-machine-type"),
+        pytest.param({"provisioning": "spot"}, True, id="spot"),
+        pytest.param({"provisioning": "on-demand"}, False, id="on-demand"),
+        pytest.param({"zone": "us-central1-b"}, False, id="other-zone"),
+        pytest.param({"pool": "gpu-pool", "cluster": "demo"}, True, id="pool"),
+    ],
+)
+def test_stockout_is_narrowed(demo, parameters, hits):
+    demo.faults.set("stockout", **parameters)
+    assert ("error" in demo.create_pool()) is hits
+
+
 def test_stockout_is_waited_for_as_long_as_google_tries(demo):
     demo.faults.set("stockout")
     name = start_pool(demo)["name"]
