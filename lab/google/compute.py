@@ -38,6 +38,17 @@ class Compute:
             "quotas": [_quota(metric, limit, usage[metric]) for metric, limit in limits.items()],
         }
 
+    def network(self, name: str) -> Json:
+        """Return the one network there is: every project begins with ``default``."""
+        self._known(name == "default", f"global/networks/{name}")
+        return {
+            "kind": "compute#network",
+            "id": _identity(name),
+            "name": name,
+            "autoCreateSubnetworks": True,
+            "selfLink": self._link(f"global/networks/{name}"),
+        }
+
     def regions(self, query: Json) -> Json:
         return self._list("compute#regionList", map(self._region, places.REGIONS), query)
 

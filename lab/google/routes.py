@@ -26,6 +26,10 @@ REGISTRY = "/v1/projects/{project}/locations/{location}"
 COMPUTE = "/compute/v1/projects/{project}"
 # What a path parameter may be, where "anything up to the next slash or colon" is too much.
 PARAMETERS = {"version": "v1(?:beta1)?", "kind": "locations|zones", "service": r"[^/]+"}
+# Methods that change nothing although they are POSTs.
+READING_POSTS = frozenset(
+    {"cloudresourcemanager.projects.testIamPermissions", "compute.regionOperations.wait"}
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Route:
 
     @property
     def writes(self) -> bool:
-        return self.http != "GET" and self.id != "cloudresourcemanager.projects.testIamPermissions"
+        return self.http != "GET" and self.id not in READING_POSTS
 
     @property
     def service(self) -> str:
@@ -276,6 +280,7 @@ class Api:
         # fmt: off
         for http, path, method, handler in (
             ("GET", base, "projects.get", lambda _: c.project()),
+            ("GET", base + "/global/networks/{name}", "networks.get", lambda r: c.network(r["name"])),
             ("GET", base + "/regions", "regions.list", lambda r: c.regions(r.query)),
             ("GET", region, "regions.get", lambda r: c.region(r["region"])),
             ("GET", base + "/zones", "zones.list", lambda r: c.zones(r.query)),
@@ -314,6 +319,8 @@ class Api:
         manager, usage = "cloudresourcemanager.projects", "serviceusage.services"
         reads = "resourcemanager.projects.get"
         # fmt: off
+        self._add("GET", "/v1/projects", f"{manager}.list",
+            lambda _: {"projects": [p.project_v1()]})
         self._add("GET", "/v1/projects/{project}", f"{manager}.get",
             lambda _: p.project_v1(), permission=reads)
         self._add("GET", "/v3/projects/{project}", f"{manager}.get",
