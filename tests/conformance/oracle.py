@@ -262,9 +262,19 @@ def compare(
         inventory = Inventory.of(slices, classes, holdings(taken))
         wanted = [Claim.from_api(each).devices for each in claims]
         answers = {place.name: what_if(wanted, place, inventory) for place in places}
+        stopped = any(isinstance(each, Refusal) and each.scope == "pod" for each in answers.values())
+        if stopped and is_placed(seen):
+            # After an error the scheduler tries again a second later, when the pods behind this one have had
+            # their turn: judge it after them. What those saw meanwhile is then no longer known.
+            others = [claims_seen[each["metadata"]["name"]] for _, more in written.pods for each in more]
+            mine = {each.meta.name for each in allocated}
+            behind = [each for each in map(Claim.from_api, others) if each.meta.name not in mine]
+            inventory = Inventory.of(slices, classes, holdings([*taken, *behind]))
+            answers = {place.name: what_if(wanted, place, inventory) for place in places}
         problem = difference(answers, seen, allocated, tally)
         if problem:
             tally.disagreements.append((written.scenario, f"{pod['metadata']['name']}: {problem}"))
+        if problem or stopped:
             return
         taken += [claim for claim in allocated if claim.allocation]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .capacity import consumption, requested_amounts, shortage
+from .capacity import consumption, shortage
 from .claims import Alternative, DeviceClass, DeviceConfig, DeviceRequests, Request
 from .constraints import Tracker, trackers
 from .counters import CounterBooks
@@ -266,8 +266,7 @@ class Search:
     def _shortage(self, wanted: Wanted, candidate: Candidate) -> str:
         held = self._inventory.held.consumed(candidate.id)
         used = total((held, *self._shared.get(candidate.id, ())))
-        requested = requested_amounts(wanted.alternative.capacity, candidate.id.driver)
-        return shortage(requested, candidate.device, used)
+        return shortage(wanted.alternative.capacity, candidate.device, used)
 
     def _take(self, claim: int, wanted: Wanted, candidate: Candidate) -> Hold | None:
         """Take the device for the request, None where something speaks against it."""
@@ -325,8 +324,7 @@ class Search:
         candidate, alternative = hold.candidate, hold.wanted.alternative
         consumed: Mapping[str, Quantity] = NOTHING
         if candidate.device.allow_multiple_allocations:
-            requested = requested_amounts(alternative.capacity, candidate.id.driver)
-            consumed = consumption(requested, candidate.device)
+            consumed = consumption(alternative.capacity, candidate.device)
             self._shared.setdefault(candidate.id, []).append(consumed)
         else:
             self._in_use.setdefault(candidate.id, set()).add(claim)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .quantity import Quantity, parse
-from .slices import Capacity, Device, RequestPolicy, qualified_name
+from .slices import Capacity, Device, RequestPolicy
 
 Amounts = Mapping[str, Quantity]
 
@@ -40,22 +40,19 @@ def violates(amount: Quantity, policy: RequestPolicy | None) -> bool:
     return bool(policy.valid_values) and amount not in policy.valid_values
 
 
-def requested_amounts(requests: Amounts, driver: str) -> dict[str, Quantity]:
-    """Return a request's amounts under fully qualified names."""
-    return {qualified_name(name, driver): amount for name, amount in requests.items()}
+def shortage(requests: Amounts, device: Device, used: Amounts) -> str:
+    """Return why a request does not fit beside what is used, empty where it fits.
 
-
-def shortage(requested: Amounts, device: Device, used: Amounts) -> str:
-    """Return why the request does not fit beside what is used, empty where it fits.
-
-    :param requested: by fully qualified name.
-    :param used: what shares of the device take already.
+    :param requests: by name as the request has it; the allocator finds only names written as published.
+    :param used: what shares of the device take already, by fully qualified name.
     """
-    missing = sorted(name for name in requested if name not in device.capacity)
+    published = {capacity.name for capacity in device.capacity.values()}
+    missing = sorted(name for name in requests if name not in published)
     if missing:
-        return f"publishes no capacity {', '.join(missing)}"
+        names = ", ".join(sorted(published)) or "none"
+        return f"publishes no capacity {', '.join(missing)} (names published: {names})"
     for name, capacity in device.capacity.items():
-        amount = taken(requested.get(name), capacity)
+        amount = taken(requests.get(capacity.name), capacity)
         if violates(amount, capacity.policy):
             return f"{name}: {amount} is not allowed by the request policy"
         after = used[name] + amount if name in used else amount
@@ -65,9 +62,9 @@ def shortage(requested: Amounts, device: Device, used: Amounts) -> str:
     return ""
 
 
-def consumption(requested: Amounts, device: Device) -> dict[str, Quantity]:
-    """Return what a share of the device takes, for every capacity it publishes."""
-    return {name: taken(requested.get(name), capacity) for name, capacity in device.capacity.items()}
+def consumption(requests: Amounts, device: Device) -> dict[str, Quantity]:
+    """Return what a share of the device takes, for every capacity it publishes, by fully qualified name."""
+    return {name: taken(requests.get(capacity.name), capacity) for name, capacity in device.capacity.items()}
 
 
 def _in_range(requested: Quantity, minimum: Quantity, step: Quantity | None) -> Quantity:

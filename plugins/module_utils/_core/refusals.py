@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .capacity import requested_amounts, shortage
+from .capacity import shortage
 from .claims import Alternative, Constraint, DeviceRequests
 from .constraints import applies
 from .fits import Refusal, Shortfall
@@ -162,8 +162,7 @@ def _failures(
         yield "ClassMatchesNothing", ""
     if inventory.judge(alternative, candidate).outcome != "match":
         yield "SelectorMatchesNothing", ""
-    requested = requested_amounts(alternative.capacity, candidate.id.driver)
-    if text := shortage(requested, candidate.device, {}):
+    if text := shortage(alternative.capacity, candidate.device, {}):
         yield "CapacityTooSmall", text
     if taint := keeping_taint(candidate.device, alternative.tolerations):
         yield "DeviceTainted", f"{taint.key}={taint.value}:{taint.effect}"
@@ -172,7 +171,7 @@ def _failures(
     holders = ", ".join(f"ResourceClaim {name}" for name in inventory.held.holders(candidate.id))
     if candidate.id in inventory.held.whole:
         yield "DeviceInUse", f"held by {holders}"
-    if text := shortage(requested, candidate.device, inventory.held.consumed(candidate.id)):
+    if text := shortage(alternative.capacity, candidate.device, inventory.held.consumed(candidate.id)):
         yield "DeviceInUse", f"{text}; shares held by {holders}"
 
 

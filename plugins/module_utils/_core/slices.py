@@ -88,10 +88,15 @@ class RequestPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """One capacity of a device; without a policy a request without an amount takes all of it."""
+    """One capacity of a device; without a policy a request without an amount takes all of it.
+
+    :param name: as published; a request must name it in the same way, short or in full
+        (observed on Kubernetes 1.36.3).
+    """
 
     value: Quantity
     policy: RequestPolicy | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +290,7 @@ def _attributes(view: View, driver: str) -> Mapping[str, Attribute]:
 
 
 def _capacities(view: View, driver: str) -> Mapping[str, Capacity]:
-    return _qualified({name: _capacity(view.child(name)) for name in view.value}, driver)
+    return _qualified({name: _capacity(name, view.child(name)) for name in view.value}, driver)
 
 
 def _qualified(values: Mapping[str, T], driver: str) -> Mapping[str, T]:
@@ -314,10 +319,11 @@ def _attribute(attributes: View, name: str) -> Attribute:
     return Attribute(kind, value)
 
 
-def _capacity(view: View) -> Capacity:
+def _capacity(name: str, view: View) -> Capacity:
     return Capacity(
         value=view.parsed("value", quantity.parse, "a quantity"),
         policy=_policy(view.child("requestPolicy")) if "requestPolicy" in view else None,
+        name=name,
     )
 
 

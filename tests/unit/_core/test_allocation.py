@@ -333,6 +333,15 @@ class TestCapacity:
         more = {"capacity": {"requests": {"dra.cpu/cpu": amount}}}
         assert isinstance(ask([CPUS], wish(exactly("a", CPU, **half), exactly("b", CPU, **more))), Refusal)
 
+    @pytest.mark.parametrize("name", ["cpu", "dra.cpu/cpu"], ids=["short", "full"])
+    def test_a_request_must_spell_the_name_as_published(self, name):
+        shared = device("d", allowMultipleAllocations=True, capacity={name: {"value": "16"}})
+        asked = wish(exactly(device_class=CPU, capacity={"requests": {"dra.cpu/cpu": "1"}}))
+        answer = ask([resource_slice(driver=CPU, devices=[shared])], asked)
+        assert isinstance(answer, Fit) == (name == "dra.cpu/cpu")
+        if isinstance(answer, Refusal):
+            assert "publishes no capacity dra.cpu/cpu (names published: cpu)" in answer.text
+
     def test_count_takes_different_devices_even_where_one_has_room(self):
         small = {"capacity": {"requests": {"dra.cpu/cpu": "1"}}, "count": 2}
         assert refused(ask([CPUS], wish(exactly(device_class=CPU, **small)))) == ("CapacityExhausted", "node")
