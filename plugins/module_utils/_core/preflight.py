@@ -276,7 +276,7 @@ def compute_class_verdicts(compute_class: Mapping[str, Any], pools: Iterable[Opt
     by_name = {pool["name"]: pool for pool in pools}
     name = take(compute_class, "metadata.name") or ""
     subject = f"ComputeClass {name}"
-    verdicts = []
+    verdicts: list[Verdict] = []
     for rule in take(compute_class, "spec.priorities") or ():
         for pool in rule.get("nodepools") or ():
             verdicts += _rule_verdicts(subject, name, pool, by_name)

@@ -144,7 +144,7 @@ def failure_sentence(found: Failure) -> str:
     return f"{found.step}: {found.message}{where} ({found.kind}); {ADVICE[found.kind]}"
 
 
-Work = Callable[[Module, Google, Clock, Progress], Mapping[str, Any]]
+Work = Callable[[Module, Any, Clock, Progress], Mapping[str, Any]]
 
 
 def run_google(module: Module, work: Work, clock: Clock | None = None) -> NoReturn:
@@ -154,6 +154,8 @@ def run_google(module: Module, work: Work, clock: Clock | None = None) -> NoRetu
     def with_google(module: Module) -> Mapping[str, Any]:
         with google_failures():
             log = getattr(module, "log", lambda _text: None)
-            return work(module, Google.connect(module.params, time), time, log)
+            offline = module.params.get("offline")
+            google = None if offline else Google.connect(module.params, time)
+            return work(module, google, time, log)
 
     run(module, with_google)

@@ -144,3 +144,17 @@ def cluster_options() -> Spec:
             initial_node_count={**NUMBER, "default": 1}, machine_type=TEXT, disk_size_gb=NUMBER, spot=SWITCH
         ),
     }
+
+
+def alternative_options() -> Spec:
+    """Return the options of one alternative of a claim, as far as pools are concerned."""
+    return {
+        "name": {**TEXT, "required": True},
+        "driver": {**TEXT, "required": True},
+        "device_class": {**TEXT, "required": True},
+        "node_pool": {**TEXT, "required": True},
+        "count": {**NUMBER, "default": 1},
+        "cpus": {**NUMBER, "default": 0},
+        "numa_groups": {**NUMBER, "default": 1},
+        "selectors": TEXTS,
+    }
