@@ -126,9 +126,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, answer: Answer, *, chat: bool, usage: bool) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.close_connection = True
         if chat:
             self._event(self._chunk(chat=True, text="", role=True))
         for word in self.engine.generate(answer):
@@ -136,11 +135,15 @@ class _Handler(BaseHTTPRequestHandler):
         self._event(self._chunk(chat=chat, text="", finish=answer.finish))
         if usage:
             self._event(self._frame(chat=chat, chunk=True) | {"choices": [], "usage": used(answer)})
-        self.wfile.write(b"data: [DONE]\n\n")
+        self._piece(b"data: [DONE]\n\n")
+        self._piece(b"")
 
     def _event(self, body: Json) -> None:
-        self.wfile.write(f"data: {json.dumps(body)}\n\n".encode())
-        self.wfile.flush()
+        self._piece(f"data: {json.dumps(body)}\n\n".encode())
+
+    def _piece(self, data: bytes) -> None:
+        """Write one chunk; an empty one ends the answer, whatever carries the connection."""
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def _chunk(self, *, chat: bool, text: str, finish: str | None = None, role: bool = False) -> Json:
         delta: Json = {"content": text} | ({"role": "assistant"} if role else {})
