@@ -78,8 +78,6 @@ def scheduler_view(claim: Claim) -> SchedulerView:
     if claim.allocation is None:
         return NOT_ALLOCATED
     for device in claim.allocation.devices:
-        if not device.binding_conditions:
-            continue
         found = next((each for each in claim.device_statuses if each.id == device.id), None)
         state = _readiness(device, found)
         if state.failed:

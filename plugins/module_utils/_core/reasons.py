@@ -29,6 +29,7 @@ CLAIM_REASONS: dict[str, str] = {
     "ClaimPending": "Nothing is allocated to the claim.",
     "ClaimReservedForGonePods": "The claim is reserved for pods that no longer exist.",
     "DeploymentMissing": "The Deployment that was selected does not exist.",
+    "GateInOtherClaim": "A pod's devices and the device with binding conditions are in different claims.",
     "GatedClaimShared": "Several pods share a claim with binding conditions: what was prepared for "
     "the first is not prepared for the others.",
     "ImageConfigConflict": "A container is given two images for the chosen alternative.",
@@ -63,10 +64,11 @@ SLICE_REASONS: dict[str, str] = {
 }
 
 DIAGNOSIS_REASONS: dict[str, str] = {
-    "AllocatorTimeout": "The scheduler spent its ten seconds on one node without a result and tries again later.",
+    "AllocatorTimeout": "The scheduler spent its ten seconds on one node without a result and tries again.",
     "AttributeUnknown": "A constraint names an attribute that no device of the cluster has.",
     "AutoscalerRefused": "The autoscaler does not grow a pool for this pod and says why.",
-    "CannotJudge": "The judgement lacks something, such as a library for selectors; it says nothing about the scheduler.",
+    "CannotJudge": "The judgement lacks something, such as a library for selectors; it says nothing "
+    "about the scheduler.",
     "CannotTell": "Objects that the answer depends on were not given.",
     "CapacityExhausted": "All devices that the pod could use are in use; this is no fault.",
     "CapacityTooSmall": "No single device offers the capacity that a request asks for.",
@@ -77,17 +79,20 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ConstraintIneffective": "A constraint covers fewer than two devices, so it constrains nothing.",
     "ConstraintUnsatisfiable": "All devices are asked for, and a constraint forbids taking them together.",
     "CountersExhausted": "Devices of a pool draw on counters that others have used up.",
-    "DeviceClassMissing": "A device class does not exist; one missing class of an alternative stops the whole pod.",
+    "DeviceClassMissing": "A device class does not exist; one missing class of an alternative stops the "
+    "whole pod.",
     "DeviceInUse": "Other claims hold the devices.",
     "DevicesCompete": "Each request alone could be served, all of them together cannot.",
     "DevicesStranded": "Free devices cannot be used because other claims hold their partners.",
     "DoubleAllocated": "A device is given out more than once, or shares of it exceed its capacity.",
-    "DoubleOffered": "A node offers its GPUs through a device plugin and through DRA: they are given out twice.",
+    "DoubleOffered": "A node offers its GPUs through a device plugin and through DRA, so they are given out "
+    "twice.",
     "DriverNotRegistered": "The kubelet does not know a driver of the claim on the pod's node.",
     "DriverSlicesMissing": "The driver of a device class publishes nothing for the node.",
     "FitsNow": "The pod's claims fit now; something else or only time is missing.",
     "Fragmented": "Enough devices are free, but not on one node.",
-    "FreeAtTheTime": "The devices of an earlier alternative were given away only after this claim was allocated.",
+    "FreeAtTheTime": "The devices of an earlier alternative were given away only after this claim was "
+    "allocated.",
     "FreeNow": "An earlier alternative would fit now; whether it did at allocation time cannot be told.",
     "HeldByEndingPod": "The devices of an earlier alternative were held by a pod that was being replaced.",
     "NoCommonValue": "No free devices share the value of an attribute that a constraint compares.",
@@ -105,12 +110,12 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "QuotaExceeded": "A quota forbids it: of the namespace for claims, of the project for machines.",
     "RequestUnsupported": "A request or constraint is of a kind that is not known.",
     "ScaleUpStarted": "The autoscaler is growing a pool for the pod.",
-    "ScaleUpWouldNotHelp": "The autoscaler sees no device on the node it imagines, so it does not grow the pool.",
+    "ScaleUpWouldNotHelp": "The autoscaler sees no device on the node it imagines, so no pool grows.",
     "SchedulerSaid": "What the scheduler itself said last.",
-    "SchedulerSilent": "The scheduler has not looked at the pod; a claim that does not exist has this effect.",
-    "SchedulingGated": "The scheduler is told not to look at the pod yet, by a queue or another controller.",
+    "SchedulerSilent": "The scheduler has not looked at the pod; a claim that does not exist does that.",
+    "SchedulingGated": "The scheduler must not look at the pod yet; a queue or a controller says so.",
     "SearchTooLong": "Too many combinations of devices; the scheduler too may give up.",
-    "SelectorError": "A selector fails on a device; the scheduler then places no pod of that class anywhere.",
+    "SelectorError": "A selector fails on a device; then no pod of that class is placed anywhere.",
     "SelectorMatchesNothing": "The class selects devices, and the request's own selectors none of them.",
     "StockOut": "The cloud has no machine of this kind at the moment.",
     "TooManyDevices": "A claim asks for more than 32 devices.",

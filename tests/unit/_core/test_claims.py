@@ -474,6 +474,66 @@ def test_a_failure_behind_a_device_that_is_not_ready_is_masked(order, outcome, m
 
 
 @pytest.mark.parametrize(
+    ("published", "state", "outcome", "found"),
+    [
+        (claim(results=[GATED], statuses=[status_of(GATED, image_updated="True")]), "ready", "ready", []),
+        (
+            claim(
+                results=[GATED], statuses=[status_of(GATED, image_updated="True", image_update_failed="True")]
+            ),
+            "failed",
+            "failed",
+            ["BindingConditionFailed"],
+        ),
+        (claim(), "pending", "waiting", ["ClaimPending"]),
+        (claim(results=[GATED], allocated=21), "allocated", "waiting", ["BindingTimeout"]),
+        (
+            claim(
+                results=[GATED],
+                statuses=[status_of(GATED, image_update_failed="True")],
+                consumers=[consumer("pod-a"), consumer("pod-b")],
+            ),
+            "failed",
+            "failed",
+            ["BindingConditionFailed", "GatedClaimShared"],
+        ),
+        (
+            claim(
+                results=[GATED],
+                statuses=[status_of(GATED, image_updated="True")],
+                consumers=[consumer("pod-a"), consumer("pod-late")],
+            ),
+            "ready",
+            "ready",
+            ["GatedClaimShared"],
+        ),
+        (
+            claim(
+                results=[result(bindingConditions=["d/c"]), GATED],
+                statuses=[status_of(GATED, image_update_failed="True")],
+                allocated=21,
+            ),
+            "failed",
+            "waiting",
+            ["BindingConditionFailed", "BindingFailureMasked"],
+        ),
+    ],
+    ids=[
+        "observed-7-success",
+        "observed-7-failure-beside-success-reservation-emptied",
+        "observed-7-allocation-given-up",
+        "observed-7-timeout",
+        "observed-7-two-pods-one-claim-failure",
+        "observed-7-late-pod-on-a-claim-already-true",
+        "observed-7-masked-until-the-timeout",
+    ],
+)
+def test_what_was_observed_of_binding_conditions(published, state, outcome, found):
+    report = judge(published, binding_timeout=20)
+    assert (report.state, report.scheduler.outcome, reasons(report)) == (state, outcome, found)
+
+
+@pytest.mark.parametrize(
     ("statuses", "state", "scheduler", "merged"),
     [
         ([("share-1", "True"), ("share-2", "True")], "ready", "ready", False),

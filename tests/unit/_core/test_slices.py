@@ -239,6 +239,63 @@ def test_c16_leftovers_beside_a_complete_generation_are_only_a_note():
     assert verdict.evidence == ("ResourceSlice old",)
 
 
+NICS = [f"nic-{i}" for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("published", "free", "found"),
+    [
+        ([{"generation": 1, "devices": NICS}, {"generation": 2, "devices": NICS[:1]}], 1, ["StaleSlice"]),
+        (
+            [{"generation": 1, "devices": NICS}, {"generation": 2, "devices": []}],
+            0,
+            ["PoolEmpty", "StaleSlice"],
+        ),
+        ([{"count": 2, "devices": NICS}], 0, ["PoolIncomplete"]),
+        (
+            [{"generation": 1, "devices": NICS}, {"generation": 2, "count": 2, "devices": NICS}],
+            0,
+            ["PoolIncomplete", "StaleSlice"],
+        ),
+        ([{"devices": NICS[:4]}, {"devices": NICS[4:]}], 0, ["PoolIncomplete"]),
+        ([{"count": 2, "devices": NICS}, {"count": 2, "devices": NICS[:1]}], 0, ["PoolInvalid"]),
+        ([{"devices": NICS, "taint": "NoSchedule", "tainted": 1}], 7, ["DeviceTainted"]),
+        ([{"devices": NICS, "taint": "NoSchedule", "tainted": 8}], 0, ["DeviceTainted"]),
+        ([{"devices": NICS, "taint": "None", "tainted": 8}], 8, []),
+    ],
+    ids=[
+        "observed-2-generation-1-has-8-generation-2-has-1",
+        "observed-2-generation-2-has-none",
+        "observed-2-count-2-one-slice",
+        "observed-2-newer-generation-incomplete",
+        "observed-2-more-slices-than-the-count",
+        "observed-2-device-name-in-two-slices",
+        "observed-2-one-nic-tainted",
+        "observed-2-all-nics-tainted",
+        "observed-2-effect-none-changes-nothing",
+    ],
+)
+def test_what_was_observed_of_broken_slices(published, free, found):
+    pool = the_pool(
+        *(
+            resource_slice(
+                f"s{i}",
+                driver="dra.net",
+                generation=each.get("generation", 1),
+                count=each.get("count", 1),
+                devices=[
+                    device(name, taints=[{"key": "k", "effect": each["taint"]}])
+                    if n < each.get("tainted", 0)
+                    else device(name)
+                    for n, name in enumerate(each["devices"])
+                ],
+            )
+            for i, each in enumerate(published)
+        )
+    )
+    assert (pool.count().free, sorted(reasons(pool_verdicts(pool)))) == (free, found)
+
+
 def test_c16_generations_of_different_pools_are_never_compared():
     found = full(
         resource_slice("gpu", generation=5, devices=devices("gpu-0")),

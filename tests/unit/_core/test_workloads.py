@@ -706,6 +706,30 @@ def test_c14_the_second_pod_of_a_shared_gated_claim_keeps_its_placeholder():
     assert [reasons(each.verdicts) for each in report.pods] == [[], ["ImageNotSwitched"]]
 
 
+@pytest.mark.parametrize(
+    ("claims", "warned"),
+    [
+        ({"one": [result(), gate_result()]}, False),
+        ({"gpu": [result()], "gate": [gate_result()]}, True),
+        ({"gpu": [result()], "nic": [result("nic-0")]}, False),
+        ({"gpu": [result(), gate_result()], "gate": [gate_result("share-2")]}, False),
+        ({"gpu": [], "gate": [gate_result()]}, False),
+    ],
+    ids=[
+        "observed-7-one-claim",
+        "observed-7-gate-and-gpu-apart",
+        "observed-7-no-gate",
+        "observed-7-a-gate-in-each",
+        "observed-7-not-allocated-yet",
+    ],
+)
+def test_a_gate_in_a_claim_of_its_own_breaks_recovery(claims, warned):
+    entries = [{"name": name, "resourceClaimName": name} for name in claims]
+    objects = [pod(claims=entries), *(claim(name, results=results) for name, results in claims.items())]
+    (only,) = judge(Snapshot.from_objects(split(objects)), Selection("llm"), now=NOW).pods
+    assert reasons(only.verdicts) == (["GateInOtherClaim"] if warned else [])
+
+
 def test_c09_a_recreated_pod_finds_the_claim_of_its_namesake():
     objects = [
         pod("pod-a", uid="uid-second", generated=[{"name": "hardware", "resourceClaimName": "claim-a"}]),
