@@ -1,0 +1,129 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The product's own images for a cluster: built from the collection's files, tagged by their content.
+
+The base is the Python image of Docker Hub where it can be pulled. Otherwise it is a Debian with the
+packages of all Dockerfiles beside it, so that the same Dockerfiles build without a network.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..binaries import Say, machine
+from ..errors import LabError
+from . import debian
+from .docker import Docker, last_line
+
+COLLECTION = Path(__file__).parents[2]
+CONTEXT = ("LICENSE", "galaxy.yml", "controllers", "lab", "plugins/module_utils")
+PYTHON_IMAGE = f"docker.io/library/python:{debian.PYTHON_VERSION}-slim"
+REQUIREMENTS = ("urllib3>=2,<3", "PyYAML>=6,<7", "grpcio", "protobuf")
+OFFLINE_BASE = """\
+ARG DEBIAN
+FROM ${DEBIAN}
+COPY . /wheels/
+ENV PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image: its Dockerfile in the collection, and the arguments it is built with."""
+
+    name: str
+    dockerfile: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+IMAGES = (
+    Image("image-configurator", "controllers/image_configurator/Dockerfile"),
+    Image("standin-driver", "lab/standin_driver/Dockerfile"),
+    Image("model-server-gpu", "lab/model_server/Dockerfile", {"BUILD": "cuda"}),
+    Image("model-server-cpu", "lab/model_server/Dockerfile", {"BUILD": "cpu"}),
+)
+
+
+def references() -> dict[str, str]:
+    """Return the reference of every image by name, as it is or will be built."""
+    content = [part for name in CONTEXT for part in _read(COLLECTION / name)]
+    found = {}
+    for image in IMAGES:
+        tag = debian.digest([*map(str, image.arguments.items()), *content])
+        found[image.name] = f"{debian.LOCAL}/{image.name}:{tag}"
+    return found
+
+
+def _read(path: Path) -> list[bytes]:
+    if path.is_dir():
+        return debian.read_tree(path)
+    return [path.read_bytes()] if path.exists() else []
+
+
+def ensure(docker: Docker, home: Path, say: Say, *, pull: bool = True) -> dict[str, str]:
+    """Return the reference of every image by name, building what is missing."""
+    wanted = references()
+    missing = [image for image in IMAGES if not docker.has_image(wanted[image.name])]
+    if missing:
+        base = _base(docker, home, say, pull=pull)
+        with tempfile.TemporaryDirectory() as scratch:
+            context = Path(scratch)
+            _stage(context)
+            for image in missing:
+                say(f"image: building {wanted[image.name]}")
+                text = (COLLECTION / image.dockerfile).read_text()
+                arguments = {"BASE": base, **image.arguments}
+                debian.build(docker, context, text, wanted[image.name], **arguments)
+                debian.remove_older(docker, wanted[image.name])
+    return wanted
+
+
+def _base(docker: Docker, home: Path, say: Say, *, pull: bool) -> str:
+    if pull and docker.pull(PYTHON_IMAGE):
+        return PYTHON_IMAGE
+    reference = f"{debian.LOCAL}/python:{debian.digest([debian.PYTHON_BASE.reference, *REQUIREMENTS])}"
+    if docker.has_image(reference):
+        return reference
+    say(f"image: {PYTHON_IMAGE} can't be pulled; building {reference}")
+    bare = debian.debootstrapped(docker, debian.PYTHON_BASE, home, say)
+    with tempfile.TemporaryDirectory() as scratch:
+        _download(Path(scratch))
+        debian.build(docker, Path(scratch), OFFLINE_BASE, reference, DEBIAN=bare)
+    return reference
+
+
+def _download(directory: Path) -> None:
+    """Get the wheels of all Dockerfiles, for the base's Python and not for the one that runs this."""
+    arch = {"amd64": "x86_64", "arm64": "aarch64"}[machine()[1]]
+    libraries = ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+    flags = ["--only-binary=:all:", f"--python-version={debian.PYTHON_VERSION}"]
+    flags += [f"--platform={library}_{arch}" for library in libraries]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(directory), *flags, *REQUIREMENTS],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise LabError(
+            f"The Python packages of the images could not be downloaded: {last_line(done.stderr)} Check that "
+            "pip can reach its index."
+        )
+
+
+def _stage(context: Path) -> None:
+    """Copy what the Dockerfiles may copy; a checkout's environments would be gigabytes."""
+    for name in CONTEXT:
+        source, target = COLLECTION / name, context / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)

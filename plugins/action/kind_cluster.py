@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make or remove a kind cluster from a playbook, showing what takes long while it happens.
+
+An action, because Docker and the clusters are the controller's and the first node image takes a quarter
+of an hour to build: a module could show none of that.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.inference.dra.lab.errors import LabError
+from ansible_collections.inference.dra.lab.kind import lifecycle
+
+SPEC = {
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "name": {"type": "str", "default": "inference-dra"},
+    "node_pools": {"type": "list", "elements": "dict", "default": []},
+    "kubeconfig": {"type": "path"},
+}
+
+
+class ActionModule(ActionBase):
+    """The controller's side of M(inference.dra.kind_cluster)."""
+
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _validated, options = self.validate_argument_spec(argument_spec=SPEC)
+        started = time.monotonic()
+        clusters = lifecycle.Lifecycle(Display().display, options["name"], check=self._task.check_mode)
+        try:
+            if options["state"] == "present":
+                result.update(clusters.present(options["node_pools"], options["kubeconfig"]))
+            else:
+                result.update(clusters.absent(options["kubeconfig"]))
+        except LabError as error:
+            raise AnsibleActionFail(str(error)) from error
+        result["waited_seconds"] = round(time.monotonic() - started, 1)
+        return result
