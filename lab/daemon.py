@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,19 +24,44 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
 )
 
+from . import state
+from .admin import AdminServer, FaultDesk
 from .autoscaler import crd
 from .autoscaler.autoscaler import Autoscaler, Settings
+from .control_plane import ControlPlane as LabControlPlane
 from .faults import Faults
 from .google.cloud import Cloud
 from .hardware import stages
-from .hardware.nodes import Nodes
+from .hardware.incidents import ControlPlane, Incidents
+from .hardware.nodes import Nodes, is_ready
 from .hardware.publishing import Publishing
 from .loop import Loop
+from .processes import Processes
 from .serving.pods import ModelServers
 from .store import Store, watch
 from .work import Context, Say
 
 WATCHED = (NODES, PODS, SLICES, CLAIMS, DEVICE_CLASSES, COMPUTE_CLASSES)
+
+
+class LabProcesses:
+    """The processes of a lab that ``dra-lab up`` started, as faults reach them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._processes = Processes(directory)
+
+    def names(self) -> list[str]:
+        return self._processes.names()
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        self._processes.signal(name, number)
+
+    def restart(self, name: str, after_seconds: float) -> None:
+        self._processes.stop([name])
+        SystemClock().sleep(after_seconds)
+        # With its configuration there, this starts what is missing and nothing else.
+        LabControlPlane(self._directory, {}, {}).up()
 
 
 @dataclass
@@ -47,6 +73,8 @@ class Daemon:
     publishing: Publishing
     autoscaler: Autoscaler
     model_servers: ModelServers
+    incidents: Incidents
+    admin: AdminServer | None
 
     @property
     def loop(self) -> Loop:
@@ -58,8 +86,23 @@ class Daemon:
         stages.install(self.context.kube, lab_plays=True)
         watch(self.context.kube, WATCHED, self.context.store, self.loop)
         self.loop.post(self.nodes.look)
+        if self.admin:
+            self.admin.start()
         self.loop.run()
+        if self.admin:
+            self.admin.stop()
         self.model_servers.stop()
+
+    def status(self) -> dict[str, Any]:
+        """Return what the lab holds: nodes, back-offs, model servers, faults."""
+        nodes = list(self.context.store.all(NODES))
+        return {
+            "speed": self.loop.speed,
+            "nodes": {"all": len(nodes), "ready": sum(map(is_ready, nodes))},
+            "slices": sum(1 for _ in self.context.store.all(SLICES)),
+            "autoscaler": self.autoscaler.view(),
+            "model_servers": self.model_servers.view(),
+        }
 
 
 def build(
@@ -72,15 +115,24 @@ def build(
     say: Say = lambda _line: None,
     autoscaling: Settings | None = None,
     directory: Path | None = None,
+    admin_port: int | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> Daemon:
     """Return a daemon for the cluster that ``auth`` leads to (kubernetes.core's option names).
 
     :param speed: simulated seconds per real second.
     :param seed: of everything random; the same seed and the same events give the same names.
     :param autoscaling: how the autoscaler differs from GKE's, if at all.
-    :param directory: where the logs of simulated containers lie; without one, in a temporary one.
+    :param directory: the lab's own: the logs of simulated containers lie there, and from what is kept
+        there come the next two where they are not given. Without one, a temporary directory.
+    :param admin_port: where faults are ordered, 0 for a free port; None for nowhere.
+    :param control_plane: the processes that faults may stop and pause, where the lab started them.
     """
     time = clock or SystemClock()
+    lab = state.read(directory) if directory else None
+    if lab and directory:
+        admin_port = lab.ports["admin"] if admin_port is None else admin_port
+        control_plane = control_plane or LabProcesses(directory)
     context = Context(
         kube=Kubernetes.connect(auth, time),
         store=Store(),
@@ -91,10 +143,16 @@ def build(
     )
     nodes = Nodes(context, cloud)
     logs = (directory or Path(tempfile.mkdtemp(prefix="dra-lab-"))) / "pods"
-    return Daemon(
+    built = Daemon(
         context,
         nodes,
         Publishing(context),
         Autoscaler(context, cloud, nodes, autoscaling),
         ModelServers(context, logs),
+        Incidents(context, cloud, nodes, control_plane),
+        None,
     )
+    if admin_port is not None:
+        desk = FaultDesk(cloud.faults, context.faults, nodes.look)
+        built.admin = AdminServer(admin_port, context.loop, desk, built.status)
+    return built

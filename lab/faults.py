@@ -69,7 +69,8 @@ class Faults:
     def set(self, kind: str, *, remaining: int | None = None, **parameters: Any) -> str:
         """Switch a fault on and return its id.
 
-        :raises LabError: for a kind or a parameter that does not exist, or a wrong type.
+        :raises LabError: for a kind or a parameter that does not exist, a wrong type, or where
+            somebody who hears of it cannot carry it out; then it is off.
         """
         known = self.kinds.get(kind)
         if known is None:
@@ -86,7 +87,11 @@ class Faults:
         }
         fault = Fault(f"{kind}-{next(self._serial)}", kind, narrowed | shaped, remaining)
         self._active[fault.id] = fault
-        self._tell(fault, on=True)
+        try:
+            self._tell(fault, on=True)
+        except LabError:
+            del self._active[fault.id]
+            raise
         return fault.id
 
     def clear(self, name: str = "") -> int:

@@ -23,7 +23,7 @@ from ..loop import Timer
 from ..store import Change, Key, key_of
 from ..work import Context, Work
 from . import delays
-from .devices import Device
+from .devices import PCIE_ROOT, Device
 from .drivers import (
     BY_NAME,
     Container,
@@ -42,7 +42,12 @@ from .pod_status import RUNNING, STARTING, WAITING, State, crashed, status
 FAULTS = (
     Kind("driver-crash", "a DRA driver stops on a node; its slices go 30 s later", ("driver", "node")),
     Kind("half-generation", "a driver is caught between two generations of its pool", ("driver", "node")),
+    Kind("attribute-missing", "devices lack an attribute", ("driver", "node"), {"attribute": PCIE_ROOT}),
+    Kind("condition-never", "devices wait for a binding condition that never comes", ("driver", "node")),
+    Kind("condition-fails", "devices wait for a binding condition, and it fails", ("driver", "node")),
 )
+NEVER, FAILS = "lab.inference.dra/prepared", "lab.inference.dra/preparation-failed"
+"""The binding condition of devices under the last two faults, and its opposite (KEP-5007)."""
 
 IMEX_MACHINES = frozenset({"nvidia-gb200", "nvidia-gb300"})
 """Machines whose kernel driver knows IMEX channels, without which compute-domains exits."""
@@ -66,7 +71,7 @@ class Publishing:
         self._installing: set[str] = set()
         self.work: Work[str] = Work(context, self._reconcile)
         context.faults.offer(*FAULTS)
-        context.faults.listen(lambda _fault, _on: self.look())
+        context.faults.listen(lambda _fault, _on: context.loop.post(self.look))
         context.store.listen(self._changed)
 
     def look(self) -> None:
@@ -214,6 +219,11 @@ class Publishing:
     def _wanted(self, node: Mapping[str, Any], driver: Driver, container: Container) -> list[dict[str, Any]]:
         facts = {"node": node["metadata"]["name"], "driver": driver.name}
         found = driver.devices(node, container)
+        missing = self._context.faults.peek("attribute-missing", **facts)
+        if missing:
+            found = [without(device, missing["attribute"]) for device in found]
+        if any(self._context.faults.peek(kind, **facts) for kind in ("condition-never", "condition-fails")):
+            found = [gated(device) for device in found]
         if self._context.faults.peek("half-generation", **facts):
             return half_way(driver.name, node, found)
         return slices(driver.name, node, found)
@@ -283,6 +293,16 @@ def plugin_states(node: Mapping[str, Any], pod: Mapping[str, Any], *, has_driver
     if "compute-domains" in states and accelerator not in IMEX_MACHINES:
         states["compute-domains"] = crashed(NO_IMEX)
     return states
+
+
+def without(device: Device, attribute: str) -> Device:
+    kept = {name: value for name, value in device["attributes"].items() if name != attribute}
+    return device | {"attributes": kept}
+
+
+def gated(device: Device) -> Device:
+    """Return the device with a binding condition that nobody but an ordered fault ever answers."""
+    return device | {"bindingConditions": [NEVER], "bindingFailureConditions": [FAILS]}
 
 
 def half_way(driver: str, node: Mapping[str, Any], found: list[Device]) -> list[dict[str, Any]]:

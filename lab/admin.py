@@ -1,0 +1,168 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's own HTTP interface on loopback: what it holds, and the faults to order.
+
+``GET /status`` · ``GET /faults`` (those that are on, and the kinds there are) · ``POST /faults`` with
+``{"kind": …, "remaining": n, <parameters>}`` · ``DELETE /faults`` and ``DELETE /faults/ID-or-KIND``.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+from .errors import LabError
+from .faults import Faults, typed
+from .google import faults as google_faults
+from .loop import Loop
+
+Json = dict[str, Any]
+LOOPBACK = "127.0.0.1"
+
+
+class FaultDesk:
+    """All faults of the lab in one list: those of its Google and those of its machines."""
+
+    def __init__(self, google: google_faults.Faults, machines: Faults, told: Callable[[], None]) -> None:
+        self._google = google
+        self._machines = machines
+        self._told = told
+
+    def kinds(self) -> list[Json]:
+        """Return what can be ordered: name, sentence, what narrows it, what shapes it."""
+        tables: tuple[Mapping[str, Any], ...] = (google_faults.KINDS, self._machines.kinds)
+        return [
+            {
+                "kind": name,
+                "sentence": kind.sentence,
+                "narrows": list(kind.narrows),
+                "shapes": dict(kind.shapes),
+            }
+            for table in tables
+            for name, kind in table.items()
+        ]
+
+    def list(self) -> list[Json]:
+        return [*self._google.list(), *self._machines.list()]
+
+    def set(self, kind: str, remaining: int | None, parameters: Mapping[str, Any]) -> str:
+        """Switch a fault on and return its id; raises LabError for what does not exist."""
+        if kind not in google_faults.KINDS:
+            if kind not in self._machines.kinds:
+                names = ", ".join(each["kind"] for each in self.kinds())
+                raise LabError(f"set a fault: there is no kind {kind!r}; choose one of {names}")
+            return self._machines.set(kind, remaining=remaining, **parameters)
+        try:
+            name = self._google.set(kind, remaining=remaining, **shaped(kind, parameters))
+        except google_faults.UnknownFault as error:
+            raise LabError(f"set fault {kind}: {error}") from error
+        self._told()
+        return name
+
+    def clear(self, name: str = "") -> int:
+        """Clear one by id, all of a kind, or all; return how many. LabError where a name hits none."""
+        count = self._google.clear(name) + self._machines.clear(name)
+        if name and not count:
+            raise LabError(f"clear fault {name}: no fault of this id or kind is on; list them first")
+        self._told()
+        return count
+
+
+def shaped(kind: str, parameters: Mapping[str, Any]) -> Json:
+    """Return parameters in the types that the kind's defaults have; a command line gives text only."""
+    defaults = google_faults.KINDS[kind].shapes
+    return {
+        name: typed(kind, name, value, defaults[name]) if name in defaults else value
+        for name, value in parameters.items()
+    }
+
+
+class AdminServer:
+    """Serves the interface; everything is done by the lab's own thread.
+
+    :param status: returns what the lab holds.
+    """
+
+    def __init__(self, port: int, loop: Loop, desk: FaultDesk, status: Callable[[], Json]) -> None:
+        self.loop = loop
+        self.desk = desk
+        self.status = status
+        handler = type("Bound", (_Handler,), {"admin": self})
+        self._http = _Http((LOOPBACK, port), handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, name="admin", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._http.server_address[1])
+
+    def start(self) -> AdminServer:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+class _Handler(BaseHTTPRequestHandler):
+    admin: AdminServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        admin = self.admin
+        if self.path == "/status":
+            self._answer(admin.status)
+        elif self.path == "/faults":
+            self._answer(lambda: {"faults": admin.desk.list(), "kinds": admin.desk.kinds()})
+        else:
+            self._json(404, {"error": f"there is no {self.path}; ask for /status or /faults"})
+
+    def do_POST(self) -> None:
+        text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path != "/faults":
+            self._json(404, {"error": f"there is no {self.path}; faults are set at /faults"})
+            return
+        try:
+            body = json.loads(text)
+            kind = body.pop("kind")
+            remaining = body.pop("remaining", None)
+        except (ValueError, KeyError, AttributeError, TypeError):
+            self._json(400, {"error": 'set a fault: the body must be an object such as {"kind": "stockout"}'})
+            return
+        self._answer(lambda: {"id": self.admin.desk.set(kind, remaining, body)})
+
+    def do_DELETE(self) -> None:
+        start, _, name = self.path.removeprefix("/").partition("/")
+        if start != "faults":
+            self._json(404, {"error": f"there is no {self.path}; faults are cleared at /faults"})
+            return
+        self._answer(lambda: {"cleared": self.admin.desk.clear(unquote(name))})
+
+    def _answer(self, ask: Callable[[], Json]) -> None:
+        try:
+            self._json(200, self.admin.loop.call(ask))
+        except LabError as error:
+            self._json(400, {"error": str(error)})
+        except TimeoutError as error:
+            self._json(503, {"error": str(error)})
+
+    def _json(self, code: int, body: Json) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - name of http.server
+        """Say nothing: the lab's log has what was ordered."""
