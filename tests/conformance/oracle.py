@@ -91,7 +91,8 @@ class Tally:
             f"{self.scenarios} scenarios, {self.pods} pods: {self.placed} placed "
             f"({self.firstavailable} with alternatives), {self.refused} refused on every node, "
             f"{self.stopped} stopped with an error, {self.undecided} undecided, "
-            f"{self.ambiguous} ambiguous, {len(self.rejected)} rejected by the API, {len(self.disagreements)} disagreements"
+            f"{self.ambiguous} ambiguous, {len(self.rejected)} rejected by the API, "
+            f"{len(self.disagreements)} disagreements"
         )
 
 
@@ -175,7 +176,7 @@ class Oracle:
 
 
 def is_placed(pod: Object) -> bool:
-    return bool(pod["spec"].get("nodeName") or pod["status"].get("nominatedNodeName"))
+    return bool(nodes_name(pod))
 
 
 def is_settled(pod: Object) -> bool:
@@ -287,15 +288,16 @@ def difference(
     if any(each.scope == "unknown" for each in refusals.values()):
         tally.undecided += 1
         return ""
-    node = pod["spec"].get("nodeName") or pod["status"].get("nominatedNodeName", "")
-    message = next(
-        (
-            f"{condition.get('reason')}: {condition.get('message')}"
-            for condition in pod["status"].get("conditions", ())
-            if condition["type"] == "PodScheduled" and condition["status"] == "False"
-        ),
-        "",
-    )
+    fits = {name: each for name, each in answers.items() if isinstance(each, Fit)}
+    if fits and not any(each.scope == "pod" for each in refusals.values()):
+        return placed_otherwise(fits, pod, allocated, tally)
+    return refused_otherwise(refusals, pod, allocated, tally)
+
+
+def refused_otherwise(
+    refusals: Mapping[str, Refusal], pod: Object, allocated: Sequence[Claim], tally: Tally
+) -> str:
+    node, message = nodes_name(pod), said(pod)
     stops = [each for each in refusals.values() if each.scope == "pod"]
     if stops:
         tally.stopped += 1
@@ -303,18 +305,21 @@ def difference(
         if node or not any(text in message for text in texts):
             return f"we expected a stop ({', '.join(each.reason for each in stops)}), saw {node or message}"
         return ""
-    fits = {name: each for name, each in answers.items() if isinstance(each, Fit)}
-    if not fits:
-        tally.refused += 1
-        if node or "Unschedulable" not in message:
-            reasons = "; ".join(f"{name}: {each.reason} {each.text}" for name, each in refusals.items())
-            return f"we expected no fit ({reasons}), saw {shown(allocated) if node else message}"
-        return ""
+    tally.refused += 1
+    if node or "Unschedulable" not in message:
+        reasons = "; ".join(f"{name}: {each.reason} {each.text}" for name, each in refusals.items())
+        return f"we expected no fit ({reasons}), saw {shown(allocated) if node else message}"
+    return ""
+
+
+def placed_otherwise(fits: Mapping[str, Fit], pod: Object, allocated: Sequence[Claim], tally: Tally) -> str:
+    """Return how the pod was placed otherwise than the scores and the search said."""
     tally.placed += 1
+    node = nodes_name(pod)
     scores = normalized_scores({name: fit.score for name, fit in fits.items()})
     best = {name for name, score in scores.items() if score == max(scores.values())}
     if node not in best:
-        return f"we expected one of {sorted(best)} (scores {scores}), saw {node or message}"
+        return f"we expected one of {sorted(best)} (scores {scores}), saw {node or said(pod)}"
     expected = [
         [(given.request, str(given.device), plain(given.consumed)) for given in claim.devices]
         for claim in fits[node].claims
@@ -322,6 +327,18 @@ def difference(
     tally.firstavailable += any(claim.alternatives for claim in fits[node].claims)
     actual = shown(allocated)
     return "" if expected == actual else f"on {node} we expected {expected}, saw {actual}"
+
+
+def nodes_name(pod: Object) -> str:
+    return str(pod["spec"].get("nodeName") or pod["status"].get("nominatedNodeName", ""))
+
+
+def said(pod: Object) -> str:
+    """Return reason and message with which the scheduler refused the pod."""
+    for condition in pod["status"].get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return f"{condition.get('reason')}: {condition.get('message')}"
+    return ""
 
 
 def shown(claims: Iterable[Claim]) -> list[list[tuple[str, str, dict[str, str]]]]:

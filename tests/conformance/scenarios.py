@@ -97,21 +97,13 @@ class _Draw:
                 if not devices:
                     devices.append(self.device(driver, f"dev{total}", counted=counted, binding=binding))
                     total += 1
-                for device in devices:
-                    device.update(
-                        self.rng.choice(
-                            (
-                                {"nodeName": self.rng.choice(self.nodes)},
-                                {"nodeSelector": self.node_selector()},
-                            )
-                        )
-                    )
+                self.place_each(devices)
             bodies.append(selection | {"devices": devices})
         if counted:
             counters = {f"c{i}": {"value": str(self.rng.choice((2, 4)))} for i in range(2)}
             bodies.append(selection | {"sharedCounters": [{"name": "set", "counters": counters}]})
-        # A slice with counters belongs to every node of the cluster, so an incomplete pool with counters would
-        # stop "all" requests of every other scenario.
+        # A slice with counters belongs to every node of the cluster, so an incomplete pool with counters
+        # would stop "all" requests of every other scenario.
         faults = ("twice", "older", "newer") if counted else ("few", "many", "twice", "older", "newer")
         fault = "" if sound else self.rng.choice(("",) * 14 + faults)
         count = len(bodies)
@@ -135,6 +127,12 @@ class _Draw:
             self.publish(
                 driver, name, generation + 1, count, selection | {"devices": [_placed(new, selection)]}
             )
+
+    def place_each(self, devices: list[dict[str, Any]]) -> None:
+        """Give each device a node selection of its own."""
+        for device in devices:
+            here = {"nodeName": self.rng.choice(self.nodes)}
+            device.update(self.rng.choice((here, {"nodeSelector": self.node_selector()})))
 
     def publish(self, driver: str, pool: str, generation: int, count: int, body: dict[str, Any]) -> None:
         meta = {"name": pool, "generation": generation, "resourceSliceCount": count}
@@ -269,6 +267,7 @@ class _Draw:
 
     def selector(self, driver: str) -> str:
         at = f'device.attributes["{driver}"]'
+        size = f'device.capacity["{driver}"]'
         model = self.rng.choice(MODELS)
         return self.rng.choice(
             (
@@ -281,8 +280,7 @@ class _Draw:
                 f'has({at}.version) && {at}.version.compareTo(semver("1.1.0")) >= 0',
                 f'{at}.?model.orValue("none") == "{model}"',
                 f'has({at}.model) && {at}.model.matches("^[ab]$")',
-                f'has(device.capacity["{driver}"].mem) && '
-                f'device.capacity["{driver}"].mem.compareTo(quantity("12")) >= 0',
+                f'has({size}.mem) && {size}.mem.compareTo(quantity("12")) >= 0',
                 f'{at}.model == "{model}"',
                 "device.allowMultipleAllocations",
                 f'device.attributes["{ROOT.partition("/")[0]}"].?pcieRoot.hasValue()',

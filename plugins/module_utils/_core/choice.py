@@ -32,6 +32,28 @@ _NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """Why did this pod's claim not get the alternative at ``index`` of a request?"""
+
+    pod: Pod
+    claim: Claim
+    request: Request
+    index: int
+
+    @property
+    def name(self) -> str:
+        return self.request.alternatives[self.index].name
+
+    def narrowed(self) -> DeviceRequests:
+        """Return the claim as if the request had only this alternative."""
+        only = replace(self.request, alternatives=(self.request.alternatives[self.index],))
+        requests = tuple(
+            only if each.name == self.request.name else each for each in self.claim.devices.requests
+        )
+        return replace(self.claim.devices, requests=requests)
+
+
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """The alternative of one request, and why each earlier one was not taken."""
 
@@ -67,19 +89,16 @@ def chosen_alternatives(pod: Pod, claim: Claim, cluster: Cluster, fitting: Fitti
         reasons = [
             verdict
             for index in range(max(position, 0))
-            for verdict in _why_not(pod, claim, request, index, cluster, fitting)
+            for verdict in _why_not(Question(pod, claim, request, index), cluster, fitting)
         ]
         count = len(request.alternatives)
         found.append(Chosen(claim.meta.full_name, request.name, name, position, count, tuple(reasons)))
     return tuple(found)
 
 
-def _why_not(
-    pod: Pod, claim: Claim, request: Request, index: int, cluster: Cluster, fitting: Fitting
-) -> Iterator[Verdict]:
+def _why_not(question: Question, cluster: Cluster, fitting: Fitting) -> Iterator[Verdict]:
     """Yield why one earlier alternative was not taken."""
-    alternative = request.alternatives[index]
-    subject = claim.subject
+    alternative, subject = question.request.alternatives[question.index], question.claim.subject
     lacking = [kind for kind in ("Node", "ResourceSlice", "DeviceClass") if kind in cluster.missing]
     if lacking:
         yield _verdict(
@@ -94,29 +113,21 @@ def _why_not(
         text = f"{alternative.name}: device class {alternative.device_class} does not exist any more"
         yield _verdict(subject, "DeviceClassMissing", text, "the class")
         return
-    nodes = [node for node in cluster.nodes if misfit(pod, node) is None]
-    wanted = _only(claim.devices, request, index)
-    answers = {node.name: fitting.on([wanted], node) for node in nodes}
+    nodes = [node for node in cluster.nodes if misfit(question.pod, node) is None]
+    wanted = [question.narrowed()]
+    answers = {node.name: fitting.on(wanted, node) for node in nodes}
     fits = [node for node in nodes if isinstance(answers[node.name], Fit)]
     looks = {node.name: look(alternative, Place(node.name, node.labels), cluster.inventory) for node in nodes}
     if fits:
-        yield _free_now(pod, claim, alternative.name, fits, looks, cluster)
+        yield _free_now(question, fits, looks, cluster)
         return
-    yield from _taken(subject, claim, alternative.name, looks, cluster)
+    yield from _taken(question, looks, cluster)
     yield from _other_reasons(subject, alternative.name, answers, looks)
 
 
-def _only(devices: DeviceRequests, request: Request, index: int) -> DeviceRequests:
-    """Return the claim as if the request had only the one alternative."""
-    narrowed = replace(request, alternatives=(request.alternatives[index],))
-    requests = tuple(narrowed if each.name == request.name else each for each in devices.requests)
-    return replace(devices, requests=requests)
-
-
-def _taken(
-    subject: str, claim: Claim, alternative: str, looks: Mapping[str, Look], cluster: Cluster
-) -> Iterator[Verdict]:
+def _taken(question: Question, looks: Mapping[str, Look], cluster: Cluster) -> Iterator[Verdict]:
     """Yield the verdict on devices that others hold, by when they got them."""
+    claim, alternative, subject = question.claim, question.name, question.claim.subject
     holders: dict[str, str] = {}
     later: list[str] = []
     for seen in looks.values():
@@ -146,7 +157,7 @@ def _taken(
             "HeldByEndingPod",
             f"{alternative}: held by {', '.join(ending[:_NAMED])}, whose pods are being replaced",
             "the predecessor's device",
-            advice="a rolling update starts the successor while the device is still held, maxSurge 0 included; "
+            advice="a rolling update starts the successor while the device is held, maxSurge 0 included; "
             "use Recreate, or replace replicas one by one",
         )
         return
@@ -179,14 +190,10 @@ def _other_reasons(
 
 
 def _free_now(
-    pod: Pod,
-    claim: Claim,
-    alternative: str,
-    fits: Sequence[Node],
-    looks: Mapping[str, Look],
-    cluster: Cluster,
+    question: Question, fits: Sequence[Node], looks: Mapping[str, Look], cluster: Cluster
 ) -> Verdict:
     """Return why an alternative that would fit now was not taken then."""
+    pod, claim, alternative = question.pod, question.claim, question.name
     allocated = claim.allocation.timestamp if claim.allocation else None
     tainted = [(node, taint) for node in fits for taint in soft_taints(pod, node)]
     if len({node.name for node, _taint in tainted}) == len(fits):
@@ -217,11 +224,12 @@ def _free_now(
             "an own soft topology spread constraint, or preferred node affinity",
             advice="an own constraint switches the default one off",
         )
+    names = ", ".join(node.name for node in untainted[:_NAMED])
     return _verdict(
         claim.subject,
         "FreeNow",
-        f"{alternative} fits on {', '.join(node.name for node in untainted[:_NAMED])} now; whether it did when "
-        "the claim was allocated cannot be told from what is left",
+        f"{alternative} fits on {names} now; whether it did when the claim was allocated cannot be told from "
+        "what is left",
         "claims and events of that time",
         advice="its devices may have been released since; replace the pod to return to it",
     )

@@ -29,7 +29,8 @@ def constraint_lint(claim: Claim, inventory: Inventory) -> Iterator[Verdict]:
                 "warning",
                 "ConstraintIneffective",
                 claim.subject,
-                observed=f"the constraint on {name} covers {', '.join(r.name for r in covered) or 'no request'}",
+                observed=f"the constraint on {name} covers "
+                + (", ".join(request.name for request in covered) or "no request"),
                 expected="two devices or more",
                 advice="name both requests, or leave requests out",
             )

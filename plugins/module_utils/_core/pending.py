@@ -33,15 +33,16 @@ _NAMED = 8  # a verdict names this many nodes and leaves the rest to the count
 # What is no fault: the devices exist and others have them.
 _EXHAUSTED = frozenset({"DeviceInUse", "CapacityExhausted", "DevicesCompete", "CountersExhausted"})
 _ADVICE = {
-    "DriverSlicesMissing": "follow the chain: node label, DaemonSet desired and ready, slice; a driver pod in Init "
-    "waits for the kernel driver",
+    "DriverSlicesMissing": "follow the chain: node label, DaemonSet desired and ready, slice; a driver pod "
+    "in Init waits for the kernel driver",
     "DeviceClassMissing": "install the class (the driver's chart brings it), or correct the name",
-    "PoolIncomplete": "look at the driver's pod on that node; nothing of the pool is allocated until it is complete",
+    "PoolIncomplete": "look at the driver's pod on that node; nothing of the pool is allocated before it is "
+    "complete",
     "PoolInvalid": "the driver must publish each device name once",
     "ClassMatchesNothing": "compare the class's selectors with the attributes in the slices",
     "SelectorMatchesNothing": "compare the request's selectors with the attributes in the slices",
-    "SelectorError": "guard the attribute with has(); until then one such node stops every pod of the class",
-    "CapacityTooSmall": "one request is served by one device: ask for less, for several, or for larger devices",
+    "SelectorError": "guard the attribute with has(); until then one such node stops all pods of the class",
+    "CapacityTooSmall": "one request is served by one device: ask for less, for several, or for larger ones",
     "DeviceTainted": "remove the taint, or tolerate it in the request",
     "NoCommonValue": "the constraint needs devices that share the value",
     "AttributeMissing": "the driver must publish the attribute on every device, or the constraint must go",
@@ -103,15 +104,17 @@ def pending_verdicts(
 
 
 def _gated(pod: Pod, gates: Sequence[str], cluster: Cluster) -> Verdict:
-    """Return the verdict on a pod that the scheduler is told not to look at; Kueue says why in its Workload."""
+    """Return the verdict on a pod that the scheduler must not look at; Kueue says why in its Workload."""
     observed = f"scheduling gates {', '.join(gates)}"
     evidence = []
     for workload in cluster.queued:
         owners = (workload.get("metadata") or {}).get("ownerReferences") or ()
         if any(owner.get("uid") in {pod.meta.uid, pod.meta.owner[2]} for owner in owners):
-            for condition in (workload.get("status") or {}).get("conditions") or ():
-                if condition.get("status") == "False":
-                    evidence.append(f"Workload condition {condition.get('type')}: {condition.get('message')}")
+            evidence += [
+                f"Workload condition {condition.get('type')}: {condition.get('message')}"
+                for condition in (workload.get("status") or {}).get("conditions") or ()
+                if condition.get("status") == "False"
+            ]
     return Verdict(
         "note",
         "SchedulingGated",
@@ -172,7 +175,7 @@ def _devices(
     if stops:
         yield from _by_reason(pod, stops, "error", "on no node of the cluster")
     elif fits:
-        yield _fits(pod, fits, cluster)
+        yield _fits(pod, fits)
     else:
         yield from _refused(pod, cluster, wanted, nodes, refusals)
     if kept_away and not fits:
@@ -220,7 +223,7 @@ def _kept_away(
         yield _verdict(pod, reason, text, "a node that the pod may go to", status)
 
 
-def _fits(pod: Pod, fits: Sequence[str], cluster: Cluster) -> Verdict:
+def _fits(pod: Pod, fits: Sequence[str]) -> Verdict:
     """Return the verdict on a pod whose devices are there: something else, or only time, is missing."""
     scheduled = pod.condition("PodScheduled")
     message = scheduled.message if scheduled else ""
@@ -267,7 +270,7 @@ def _refused(
         expected = f"devices for {alternative or 'all requests'} on one node"
         verdicts.append(_verdict(pod, reason, f"{label}{shown}{more}", expected, status))
     if verdicts and all(each.reason in _EXHAUSTED for each in verdicts):
-        yield _exhausted(pod, cluster, wanted, nodes, verdicts)
+        yield _exhausted(pod, cluster, wanted, nodes)
     yield from sorted(verdicts, key=lambda each: ("error", "warning", "note").index(each.status))
 
 
@@ -330,7 +333,6 @@ def _exhausted(
     cluster: Cluster,
     wanted: Sequence[DeviceRequests],
     nodes: Sequence[Node],
-    verdicts: Sequence[Verdict],
 ) -> Verdict:
     """Return the headline for a pod that only lacks free devices: all in use, or free in the wrong places."""
     totals: Counter[str] = Counter()
