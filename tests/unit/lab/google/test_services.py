@@ -157,6 +157,19 @@ def test_project_by_id_and_number_in_both_versions(google):
     assert (status, error["status"]) == (403, "PERMISSION_DENIED")
 
 
+def test_lists_of_projects_and_of_registry_locations(google):
+    found = google.get("/v1/projects")["projects"]
+    assert [project["projectId"] for project in found] == ["test-project"]
+    locations = google.get("/v1beta2/projects/test-project/locations")["locations"]
+    assert {"us", "us-central1"} <= {location["locationId"] for location in locations}
+
+
+def test_posts_that_only_read_count_as_reads(google):
+    google.ask("POST", "/v1/projects/test-project:testIamPermissions", {"permissions": []})
+    google.ask("POST", COMPUTE + "/regions/us-central1/operations/operation-1/wait")
+    assert (google.service.requests.reads, google.service.requests.writes) == (2, 0)
+
+
 def test_permissions(google):
     google.faults.set("permission-denied", permission="container.clusters.create")
     asked = {"permissions": ["container.clusters.create", "container.clusters.get"]}
