@@ -20,7 +20,7 @@ author = copyright = "the inference.dra authors"  # noqa: A001 - Sphinx's own na
 title = html_short_title = "inference.dra"
 
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
 # A dangling reference is an error. Those into Ansible's own documentation are resolved below, by
