@@ -301,7 +301,7 @@ REMOVALS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=200, deadline=None, database=None)
 @given(OPTIONS, st.none() | OPTIONS, REMOVALS)
 def test_after_applying_a_plan_nothing_is_left_and_nothing_unnamed_is_lost(wanted, existing, removals):
     for option in ("labels", "resource_labels"):
@@ -327,7 +327,7 @@ def test_after_applying_a_plan_nothing_is_left_and_nothing_unnamed_is_lost(wante
     assert bool(found.steps) == bool(found.before or found.after)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=100, deadline=None, database=None)
 @given(OPTIONS)
 def test_what_was_just_created_is_no_drift_and_reads_back_as_stated(options):
     pool = after(plan(options, None), None)
