@@ -8,10 +8,12 @@ from __future__ import annotations
 import copy
 import random
 import time
+from pathlib import Path
 
 import pytest
+import yaml
 
-from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim
+from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim, DeviceClass
 from ansible_collections.inference.dra.plugins.module_utils._core.images import (
     expected_images,
     image_facts,
@@ -21,7 +23,13 @@ from ansible_collections.inference.dra.plugins.module_utils._core.label_selector
     LabelSelector,
     LabelSelectorError,
 )
-from ansible_collections.inference.dra.plugins.module_utils._core.objects import MalformedObjects, View, split
+from ansible_collections.inference.dra.plugins.module_utils._core.nodes import Node
+from ansible_collections.inference.dra.plugins.module_utils._core.objects import (
+    MalformedObjects,
+    View,
+    parse_time,
+    split,
+)
 from ansible_collections.inference.dra.plugins.module_utils._core.pods import Pod
 from ansible_collections.inference.dra.plugins.module_utils._core.rollouts import (
     DaemonSet,
@@ -30,6 +38,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.rollouts impor
     current_replica_set,
     workload_pods,
 )
+from ansible_collections.inference.dra.plugins.module_utils._core.slices import ResourceSlice
 from ansible_collections.inference.dra.plugins.module_utils._core.workload_report import (
     Selection,
     SelectionError,
@@ -788,6 +797,43 @@ def test_a_dump_is_judged_like_the_objects_in_it(wrap):
         return [each.summary() for each in report.claims], [each.summary() for each in report.pods]
 
     assert summary(wrap(world())) == summary(world())
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Two replicas on Kubernetes 1.36.3: one got the GPU and its image, the other waits on its CPUs."""
+    path = Path(__file__).parents[1] / "fixtures" / "gpu_or_cpu_two_replicas.yaml"
+    return split([yaml.safe_load(path.read_text(encoding="utf-8"))])
+
+
+def test_a_recorded_cluster_is_judged_as_it_was(recorded):
+    now = parse_time("2026-11-30T15:55:52Z")
+    report = judge(Snapshot.from_objects(recorded), Selection("llm", deployment="vllm"), now=now)
+    by_choice = {each.choices[0].alternative: each for each in report.claims}
+    gpu, cpu = by_choice["device/gpu"], by_choice["device/cpu"]
+    assert (gpu.state, gpu.node, gpu.seconds_left, gpu.verdicts) == ("ready", "gpu-pool-1", None, ())
+    assert (cpu.state, cpu.node, cpu.seconds_left) == ("allocated", "cpu-pool-1", 590)
+    assert reasons(cpu.verdicts) == ["BindingConditionMissing"]
+    assert str(cpu.devices[0].device.consumed_capacity["dra.cpu/cpu"]) == "12"
+    assert all(each.devices[1].device.share_id for each in report.claims)
+    images = {each.pod.node_name: each.images[0] for each in report.pods}
+    assert [images["gpu-pool-1"].is_switched, images[""].is_switched] == [True, False]
+    assert images[""].expected == "registry.example/vllm-cpu:1"
+    assert reasons(report.verdicts) == ["RolloutIncomplete"]
+
+
+def test_a_recorded_cluster_is_read_without_a_remainder(recorded):
+    slices = [ResourceSlice.from_api(each) for each in recorded["ResourceSlice"]]
+    claims = [Claim.from_api(each) for each in recorded["ResourceClaim"]]
+    assert not any(each.unknown for each in slices)
+    assert not any(device.unknown for each in slices for device in each.devices)
+    for each in claims:
+        assert each.allocation is not None
+        assert not each.unknown
+        assert not each.allocation.unknown
+        assert not any(device.unknown for device in each.allocation.devices)
+    assert [Node.from_api(each).ready for each in recorded["Node"]] == [True, True]
+    assert {DeviceClass.from_api(each).name for each in recorded["DeviceClass"]} == {GPU, "dra.cpu", GATE}
 
 
 def test_items_of_a_typed_list_get_its_kind():
