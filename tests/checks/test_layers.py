@@ -181,3 +181,35 @@ def test_rules_import_without_any_installed_package():
     command = [sys.executable, "-I", "-S", "-c", IMPORT_ALL, link, *names]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+IMPORT_WITHOUT_LIBRARIES = """
+import importlib, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in {*sys.stdlib_module_names, "ansible", "ansible_collections"}:
+            raise ModuleNotFoundError(f"no library is installed: {name}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+failed = False
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        failed = True
+        print(name.removeprefix("ansible_collections.inference.dra."), error, file=sys.stderr)
+sys.exit(failed)
+"""
+
+
+def test_modules_import_without_client_libraries():
+    """A module must start where a library is missing, to say which; ansible-test demands it as well."""
+    layers = {"plugins/modules", CORE, PORTS, GLUE}
+    paths = [
+        path.with_suffix("") for path in sources() if layer_of(path) in layers and path.stem != "__init__"
+    ]
+    names = [".".join([COLLECTION, *path.parts]) for path in paths]
+    command = [sys.executable, "-c", IMPORT_WITHOUT_LIBRARIES, *names]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
