@@ -115,7 +115,7 @@ def _why_not(question: Question, cluster: Cluster, fitting: Fitting) -> Iterator
         return
     nodes = [node for node in cluster.nodes if misfit(question.pod, node) is None]
     wanted = [question.narrowed()]
-    answers = {node.name: fitting.on(wanted, node) for node in nodes}
+    answers = fitting.without(question.claim).on_all(wanted, nodes)
     fits = [node for node in nodes if isinstance(answers[node.name], Fit)]
     looks = {node.name: look(alternative, Place(node.name, node.labels), cluster.inventory) for node in nodes}
     if fits:
@@ -179,12 +179,21 @@ def _other_reasons(
     """Yield faults of nodes that have the alternative's driver; where no node has, that is the reason."""
     by_reason: dict[str, list[str]] = {}
     for name, answer in answers.items():
-        if isinstance(answer, Refusal) and answer.reason != "DeviceInUse":
+        if not isinstance(answer, Refusal):
+            continue
+        of_another_request = answer.request != alternative and looks[name].is_possible
+        if answer.reason == "DriverSlicesMissing" and of_another_request:
+            by_reason.setdefault(answer.reason + "Elsewhere", []).append(f"{name}: {answer.text}")
+        elif answer.reason != "DeviceInUse" or of_another_request:
             by_reason.setdefault(answer.reason, []).append(f"{name}: {answer.text}")
     absent = by_reason.pop("DriverSlicesMissing", [])
+    partners = by_reason.pop("DriverSlicesMissingElsewhere", [])
+    if partners:
+        text = f"{alternative} is free, but another request is not: {'; '.join(partners[:_NAMED])}"
+        yield _verdict(subject, "DriverSlicesMissing", text, "devices for every request on one node")
     for reason, texts in by_reason.items():
         yield _verdict(subject, reason, f"{alternative}: {'; '.join(texts[:_NAMED])}", "a usable device")
-    if absent and not by_reason and not any(seen.pools for seen in looks.values()):
+    if absent and not by_reason and not partners and not any(seen.pools for seen in looks.values()):
         text = f"{alternative}: no node that the pod may go to has a slice of its driver"
         yield _verdict(subject, "DriverSlicesMissing", text, "a node of the earlier alternative")
 

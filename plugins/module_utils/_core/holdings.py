@@ -49,6 +49,18 @@ class Holdings:
         """Return the capacity that shares of the device take together."""
         return total(share.consumed for share in self.shares.get(device, ()))
 
+    def without(self, claim: Claim) -> Holdings:
+        """Return what is taken if this claim's allocation did not exist."""
+        name = claim.meta.full_name
+        whole, shares = dict(self.whole), dict(self.shares)
+        for given in claim.allocation.devices if claim.allocation else ():
+            whole[given.id] = tuple(each for each in whole.get(given.id, ()) if each != name)
+            shares[given.id] = tuple(each for each in shares.get(given.id, ()) if each.claim != name)
+        return Holdings(
+            {device: claims for device, claims in whole.items() if claims},
+            {device: held for device, held in shares.items() if held},
+        )
+
 
 NOTHING_HELD = Holdings()
 

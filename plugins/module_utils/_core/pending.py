@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .allocation import missing_class, what_if
 from .autoscaling import scaling_verdicts
@@ -61,11 +61,31 @@ class Fitting:
 
     def on(self, wanted: Sequence[DeviceRequests], node: Node) -> Fit | Refusal:
         """Return what the claims would get on the node."""
-        key = (repr(wanted), node.name)
-        if key not in self.known:
-            place = Place(node.name, node.labels)
-            self.known[key] = what_if(wanted, place, self.cluster.inventory)
-        return self.known[key]
+        return self.on_all(wanted, [node])[node.name]
+
+    def on_all(self, wanted: Sequence[DeviceRequests], nodes: Iterable[Node]) -> dict[str, Fit | Refusal]:
+        """Return what the claims would get on each node, by the node's name."""
+        asked = repr(wanted)
+        answers = {}
+        for node in nodes:
+            key = (asked, node.name)
+            if key not in self.known:
+                place = Place(node.name, node.labels)
+                self.known[key] = what_if(wanted, place, self.cluster.inventory)
+            answers[node.name] = self.known[key]
+        return answers
+
+    def without(self, claim: Claim) -> Fitting:
+        """Return the answers as if the claim held nothing; the same where that makes no difference."""
+        given = claim.allocation.devices if claim.allocation else ()
+        first = given[0].request.partition("/")[0] if given else ""
+        if all(
+            each.request.partition("/")[0] == first or (each.share_id and not each.consumed_capacity)
+            for each in given
+        ):
+            return self
+        inventory = replace(self.cluster.inventory, held=self.cluster.inventory.held.without(claim))
+        return Fitting(replace(self.cluster, inventory=inventory))
 
 
 def pending_verdicts(
@@ -168,7 +188,7 @@ def _devices(
     if not nodes:
         yield from _no_node(pod, cluster, kept_away)
         return
-    answers = {node.name: fitting.on(wanted, node) for node in nodes}
+    answers = fitting.on_all(wanted, nodes)
     fits = [name for name, answer in answers.items() if isinstance(answer, Fit)]
     refusals = {name: answer for name, answer in answers.items() if isinstance(answer, Refusal)}
     stops = {name: each for name, each in refusals.items() if each.scope == "pod"}
