@@ -47,7 +47,9 @@ class ClaimStatus:
         :raises KubernetesError: for every other refusal.
         """
         path = CLAIMS.path(namespace, name)
-        current = self._exchange("GET", path, None, PROTOBUF)
+        # From the server's cache, as the watch that showed the allocation; if that is late, the
+        # write is refused and tried again.
+        current = self._exchange("GET", f"{path}?resourceVersion=0", None, PROTOBUF)
         if claim_uid(current) != uid or not still_allocates(current, entries):
             raise Conflict(f"PUT {path}/status", 0, "Changed", "the allocation is another one by now")
         body = with_devices(current, entries)

@@ -22,6 +22,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Resource,
 )
 
+from .announcer import Announcer
 from .cache import Cache
 from .contract import Gate
 from .gating_slice import FieldsDropped, publish
@@ -65,7 +66,10 @@ class Term:
         self._metrics = metrics
         self._cache = Cache(gate, clock, metrics)
         self._queue = WorkQueue(clock)
-        self._worker = Worker(api, self._cache, clock, gate, metrics=metrics, fault=fault)
+        self._announcer = Announcer(api, clock, gate)
+        self._worker = Worker(
+            api, self._cache, clock, gate, announcer=self._announcer, metrics=metrics, fault=fault
+        )
         self._retries: dict[Key, int] = {}
         self._busy_since: dict[Key, float] = {}
         self._over = threading.Event()
@@ -78,6 +82,7 @@ class Term:
     def start(self) -> None:
         """Start all threads; they end soon after ``stop``."""
         self._spawn("slice", self._keep_slice)
+        self._spawn("events", self._announcer.run)
         self._spawn("claims", self._watch_claims)
         self._spawn("pods", self._watch_pods)
         for number in range(WORKERS):
@@ -87,6 +92,7 @@ class Term:
         """Begin no further claim."""
         self._over.set()
         self._queue.close()
+        self._announcer.close()
 
     def not_ready(self) -> list[str]:
         """Return what is missing before claims can be served."""

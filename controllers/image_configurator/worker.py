@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Mapping
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
-    EVENTS,
     PODS,
     Conflict,
     Kubernetes,
@@ -20,9 +18,10 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     NotFound,
 )
 
+from .announcer import Announcer
 from .cache import Cache, trim_pod
 from .claim_status import ClaimStatus
-from .contract import COMPONENT, Gate
+from .contract import Gate
 from .decision import Decision, Failure, Object, Patch, PodPatch, Wait, allocation_id, decide
 from .metrics import Metrics
 from .throttle import Throttle
@@ -30,7 +29,7 @@ from .work_queue import Key
 
 log = logging.getLogger("image_configurator")
 STEP_SECONDS = 10.0
-LOOK_AGAIN_AT_ONCE = 0.0
+LOOK_AGAIN_SECONDS = 0.02
 REFUSED_BY_SERVER = (400, 403, 422)
 
 Consumers = tuple[Mapping[str, str], ...]
@@ -43,8 +42,9 @@ def no_fault(point: str) -> None:
 class Worker:
     """Looks at one claim at a time and does what ``decide`` says.
 
-    The order of writes is image, event, condition. Nothing is left to do after the condition, and
-    everything before it is done again at no harm, so a restart at any point completes the job.
+    The order is image, event, condition. Nothing is left to do after the condition, and everything
+    before it is done again at no harm, so a restart at any point completes the job (but for an event
+    that still waits to be written, see ``Announcer``).
 
     :param fault: called with the name of a step right before or after it, so that a test can end
         the worker there.
@@ -57,6 +57,7 @@ class Worker:
         clock: Clock,
         gate: Gate,
         *,
+        announcer: Announcer,
         metrics: Metrics,
         fault: Callable[[str], None] = no_fault,
     ) -> None:
@@ -65,6 +66,7 @@ class Worker:
         self._cache = cache
         self._clock = clock
         self._gate = gate
+        self._announcer = announcer
         self._metrics = metrics
         self._throttle = Throttle()
         self._fault = fault
@@ -111,14 +113,14 @@ class Worker:
         for pod in patch.pods:
             self._fault("before image patch")
             if not self._patch_pod(claim, pod, patch.consumers):
-                return LOOK_AGAIN_AT_ONCE
+                return LOOK_AGAIN_SECONDS
             self._metrics.count("images_switched_total")
         self._fault("before event")
         text = ", ".join(f"{container}={image}" for container, image in patch.images.items())
         self._tell(claim, patch.consumers, "Normal", "ImagePatched", text)
         self._fault("before condition")
         if not self._write_devices(claim, patch.devices, patch.consumers):
-            return LOOK_AGAIN_AT_ONCE
+            return LOOK_AGAIN_SECONDS
         self._fault("after condition")
         self._throttle.forget(claim["metadata"]["uid"])
         log.info("images right", extra={"claim": _name(claim), "images": text})
@@ -143,7 +145,7 @@ class Worker:
         self._tell(claim, failure.consumers, "Warning", failure.reason, failure.message)
         self._fault("before condition")
         if not self._write_devices(claim, failure.devices, failure.consumers):
-            return LOOK_AGAIN_AT_ONCE
+            return LOOK_AGAIN_SECONDS
         self._fault("after condition")
         self._metrics.count("failures_total", reason=failure.reason)
         log.warning("claim refused", extra={"claim": _name(claim), "why": text})
@@ -203,31 +205,7 @@ class Worker:
             self._tell(claim, consumers, "Warning", reason, text)
 
     def _tell(self, claim: Object, consumers: Consumers, kind: str, reason: str, text: str) -> None:
-        """Write one event per pod, allocation and reason, however often it is tried."""
-        now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        for pod in consumers:
-            said = repr((pod["uid"], reason, allocation_id(claim))).encode()
-            body = {
-                "metadata": {
-                    "name": f"{pod['name'][:200]}.{hashlib.sha256(said).hexdigest()[:16]}",
-                    "namespace": pod["namespace"],
-                },
-                "involvedObject": dict(pod),
-                "type": kind,
-                "reason": reason,
-                "message": text[:1024],
-                "source": {"component": COMPONENT},
-                "reportingComponent": self._gate.driver,
-                "firstTimestamp": now,
-                "lastTimestamp": now,
-                "count": 1,
-            }
-            try:
-                self._step().create(EVENTS, body, pod["namespace"])
-            except Conflict:
-                continue
-            except KubernetesError as error:
-                log.warning("event not written", extra={"pod": pod["name"], "error": str(error)})
+        self._announcer.tell(consumers, allocation_id(claim), kind, reason, text)
 
     def _step(self) -> Kubernetes:
         return self._api.within(Deadline(self._clock, STEP_SECONDS))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -36,6 +37,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SLICES,
     Event,
     Kubernetes,
+    NotFound,
     Resource,
 )
 
@@ -130,6 +132,15 @@ def conditions(claim):
 
 def image(pod, container=0, kind="containers"):
     return pod["spec"][kind][container]["image"]
+
+
+def changes(api, resource, namespace):
+    """Yield every state of every object of a namespace, as a watch shows them."""
+    for change in api.follow(resource, namespace):
+        if not isinstance(change, Event):
+            yield from change
+        elif change.type != "BOOKMARK":
+            yield change.object
 
 
 class Workload:
@@ -293,7 +304,8 @@ def workload(api, namespace):
     yield Workload(api, namespace)
     api.delete(NAMESPACES, namespace)
     for pod in api.list(PODS, namespace):
-        api.delete(PODS, pod["metadata"]["name"], namespace, grace_seconds=0)
+        with contextlib.suppress(NotFound):  # the namespace's own clean-up may be faster
+            api.delete(PODS, pod["metadata"]["name"], namespace, grace_seconds=0)
     # The devices have to be free for the next test.
     until(api, CLAIMS, namespace, lambda known: not known)
 

@@ -16,7 +16,6 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     DEVICE_CLASSES,
     PODS,
     SLICES,
-    Event,
     make_pool,
 )
 
@@ -74,15 +73,14 @@ PERMANENT = {
 }
 
 
-def seconds_to(api, namespace, condition, conditions):
+def seconds_to(api, namespace, condition, kit):
     """Return the seconds between two events of a claim's watch: allocated, and ``condition`` True."""
     allocated = None
-    for change in api.follow(CLAIMS, namespace):
-        for claim in [change.object] if isinstance(change, Event) else change:
-            if allocated is None and claim.get("status", {}).get("allocation"):
-                allocated = time.monotonic()
-            if conditions(claim).get(condition, ("",))[0] == "True":
-                return time.monotonic() - allocated
+    for claim in kit.changes(api, CLAIMS, namespace):
+        if allocated is None and claim.get("status", {}).get("allocation"):
+            allocated = time.monotonic()
+        if kit.conditions(claim).get(condition, ("",))[0] == "True":
+            return time.monotonic() - allocated
     raise AssertionError("the watch ended")
 
 
@@ -90,7 +88,7 @@ def seconds_to(api, namespace, condition, conditions):
 def test_permanent_errors_fail_at_once(controller, workload, api, kit, reason):
     workload.template(PERMANENT[reason](kit), gpu_first=False)
     workload.pod()
-    seconds = seconds_to(api, workload.namespace, "image-update-failed", kit.conditions)
+    seconds = seconds_to(api, workload.namespace, "image-update-failed", kit)
     print(f"{reason}: {seconds * 1000:.0f} ms from allocation to failure condition (upstream: 600 s)")
     assert seconds < 2
     claim = workload.claims(lambda known: any(kit.conditions(c) for c in known.values()))

@@ -10,6 +10,7 @@ import itertools
 
 import pytest
 
+from ansible_collections.inference.dra.controllers.image_configurator.announcer import Announcer
 from ansible_collections.inference.dra.controllers.image_configurator.cache import Cache
 from ansible_collections.inference.dra.controllers.image_configurator.gating_slice import publish, unpublish
 from ansible_collections.inference.dra.controllers.image_configurator.leader import Elector
@@ -103,8 +104,10 @@ def everything(limited, admin, workload, kit):
     first(short.watch(SLICES, "0"))
     first(short.watch(CLAIMS, "0"))
     first(short.watch(PODS, "0"))
-    worker = Worker(limited.within(Deadline(clock, SHORT)), cache, clock, kit.GATE, metrics=metrics)
+    announcer = Announcer(short, clock, kit.GATE)
+    worker = Worker(short, cache, clock, kit.GATE, announcer=announcer, metrics=metrics)
     assert worker.handle(key) is None
+    announcer.flush()
     assert [e for e in admin.list(EVENTS, key[0]) if e["reason"] == "ImagePatched"], "event"
     unpublish(short, kit.GATE)
 

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From allocation to condition with many pods at once, and memory.
+
+All pods and claims exist before the gating slice does; the controller then publishes it and the
+scheduler allocates as fast as it can. Seconds are taken by an observer that watches the claims.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.inference.dra.controllers.image_configurator.gating_slice import unpublish
+from ansible_collections.inference.dra.lab.processes import Program
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
+    PODS,
+)
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(
+        "INFERENCE_DRA_LONG_TESTS" not in os.environ,
+        reason="numbers of a busy machine mean nothing; set INFERENCE_DRA_LONG_TESTS",
+    ),
+]
+
+
+class Observer:
+    """Notes when each claim was allocated and when its condition came, as a watch shows it."""
+
+    def __init__(self, api, namespace, kit):
+        self.allocated, self.answered = {}, {}
+        self._changed = threading.Condition()
+        threading.Thread(target=self._watch, args=(api, namespace, kit), daemon=True).start()
+
+    def _watch(self, api, namespace, kit):
+        for claim in kit.changes(api, CLAIMS, namespace):
+            now, name, status = time.monotonic(), claim["metadata"]["name"], claim.get("status", {})
+            if "allocation" in status:
+                self.allocated.setdefault(name, now)
+            if any(entry["driver"] == kit.GATE.driver for entry in status.get("devices", [])):
+                with self._changed:
+                    self.answered.setdefault(name, now)
+                    self._changed.notify_all()
+
+    def until(self, number, seconds):
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.answered) >= number, seconds), len(self.answered)
+
+    def seconds(self):
+        """Return the seconds from allocation to condition, ascending."""
+        return sorted(self.answered[name] - self.allocated[name] for name in self.answered)
+
+    def span(self):
+        """Return the seconds from the first allocation to the last, and to the last condition."""
+        first = min(self.allocated.values())
+        return max(self.allocated.values()) - first, max(self.answered.values()) - first
+
+
+@pytest.fixture(scope="module")
+def quick_controllers(plane):
+    """Let the controller manager make claims faster than its default of 20 requests a second."""
+    (program,) = [p for p in plane.programs() if p.name == "kube-controller-manager"]
+    plane.processes.stop([program.name])
+    more = ["--kube-api-qps=1000", "--kube-api-burst=1000"]
+    plane.processes.start(Program(program.name, [*program.argv, *more], program.environment))
+
+
+def peak_megabytes(process):
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) / 1024
+
+
+@pytest.mark.usefixtures("quick_controllers")
+@pytest.mark.parametrize(
+    ("number", "budget"),
+    [(50, {"p99": 0.1, "peak": 80}), (1000, {"done": 20.0, "peak": 80}), (5000, {"peak": 80})],
+    ids=["50", "1000", "5000"],
+)
+def test_pods_at_once(workload, start, kit, number, budget):
+    api = workload.api
+    unpublish(api, kit.GATE)
+    workload.template(gpu_first=False)
+    for n in range(number):
+        workload.pod(f"p{n}")
+    workload.claims(lambda known: len(known) == number, 300)
+    observer = Observer(api, workload.namespace, kit)
+    replica = start("--lease-seconds=15")
+    observer.until(number, 300)
+    latencies, (allocated, done) = observer.seconds(), observer.span()
+    peak = peak_megabytes(replica.process)
+    p50, p99 = (latencies[int(len(latencies) * share)] for share in (0.5, 0.99))
+    print(
+        f"{number} pods: allocation to condition p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms; "
+        f"scheduler {allocated:.1f} s, all conditions {done:.1f} s; peak memory {peak:.0f} MB"
+    )
+    assert all(kit.image(pod) == kit.IMAGES["cpu"] for pod in api.list(PODS, workload.namespace))
+    measured = {"p99": p99, "done": done, "peak": peak}
+    assert {name: value for name, value in measured.items() if value > budget.get(name, value)} == {}
