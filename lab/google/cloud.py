@@ -161,7 +161,7 @@ class Cloud:
                     location=cluster.location,
                     cluster=cluster.name,
                     name=name,
-                    message=defaults.strip(deepcopy(pool.message)),
+                    message=defaults.strip(pool.message),
                     sizes=self.granted(cluster, pool),
                     wanted=dict(pool.wanted),
                     limits=limits(pool.message.get("autoscaling", {})),

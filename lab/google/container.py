@@ -247,7 +247,7 @@ class Container:
 
     def cluster_message(self, record: Cluster) -> Json:
         """Return the Cluster message: what is kept and what is computed from it."""
-        message = deepcopy(record.message)
+        message = dict(record.message)
         message["labelFingerprint"] = self._label_fingerprint(record.message)
         message["etag"] = self._etag(record.message)
         pools = [self.pool_message(record, pool) for pool in record.pools.values()]
@@ -261,13 +261,14 @@ class Container:
         if message["status"] != "PROVISIONING":
             control_plane = self.cloud.control_plane
             message["endpoint"] = control_plane.endpoint
-            message["masterAuth"]["clusterCaCertificate"] = control_plane.ca_certificate
+            authority = {"clusterCaCertificate": control_plane.ca_certificate}
+            message["masterAuth"] = message["masterAuth"] | authority
         stripped: Json = defaults.strip(message)
         return stripped
 
     def pool_message(self, record: Cluster, pool: NodePool) -> Json:
         """Return the NodePool message of a pool of a cluster."""
-        message = deepcopy(pool.message)
+        message = dict(pool.message)
         message["etag"] = self._etag(pool.message)
         own = [op for op in operations.running(self.cloud, record) if op.pool == message["name"]]
         if own and own[0].type == "UPGRADE_NODES":

@@ -264,7 +264,7 @@ def cluster(given: Json, *, location: str, version: str, dns_endpoint: str) -> J
 
 
 def strip(value: Any) -> Any:
-    """Return a message without values that proto3 leaves off the wire: 0, false, "", []."""
+    """Return a copy of a message without what proto3 leaves off the wire: 0, false, "", []."""
     if isinstance(value, dict):
         return {
             key: strip(item)
