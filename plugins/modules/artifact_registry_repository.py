@@ -16,7 +16,7 @@ description:
     images would be lost with it.
 extends_documentation_fragment:
   - inference.dra.attributes
-  - inference.dra.attributes.google
+  - inference.dra.attributes.group_google
   - inference.dra.google
 attributes:
   check_mode:
@@ -77,11 +77,6 @@ EXAMPLES = r"""
     location: us-central1
     name: dra-drivers
     description: DRA Drivers Repository
-  register: repository
-
-- name: Where images are pushed to
-  ansible.builtin.debug:
-    msg: "{{ repository.registry }}/vllm-gpu:latest"
 """
 
 RETURN = r"""

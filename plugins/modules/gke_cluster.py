@@ -18,10 +18,10 @@ description:
     reported as success.
 extends_documentation_fragment:
   - inference.dra.attributes
-  - inference.dra.attributes.google
+  - inference.dra.attributes.group_google
   - inference.dra.google
   - inference.dra.google.container
-  - inference.dra.google.cluster
+  - inference.dra.gke.cluster
   - inference.dra.google.wait
 attributes:
   check_mode:

@@ -17,7 +17,7 @@ description:
   - With O(path) it also writes a kubeconfig that only its owner can read. Other entries of an existing file stay.
 extends_documentation_fragment:
   - inference.dra.attributes
-  - inference.dra.attributes.google
+  - inference.dra.attributes.group_google
   - inference.dra.google
   - inference.dra.google.container
 attributes:

@@ -20,11 +20,11 @@ description:
 extends_documentation_fragment:
   - inference.dra.attributes
   - inference.dra.attributes.reads
-  - inference.dra.attributes.google
+  - inference.dra.attributes.group_google
   - inference.dra.google
   - inference.dra.google.container
-  - inference.dra.google.node_pools
-  - inference.dra.google.cluster
+  - inference.dra.gke.node_pools
+  - inference.dra.gke.cluster
 options:
   location:
     description: Region or zone of the cluster.

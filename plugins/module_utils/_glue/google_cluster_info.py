@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ansible_collections.inference.dra.plugins.module_utils._core import kubeconfig
 from ansible_collections.inference.dra.plugins.module_utils._core.google_limits import location_problems
 from ansible_collections.inference.dra.plugins.module_utils._core.node_pools import node_counts, read
@@ -104,6 +102,8 @@ def write(path: Path, config: Mapping[str, Any], *, check_mode: bool) -> bool:
 
     Other entries of the file stay. The file is replaced at once and only its owner can read it.
     """
+    import yaml  # noqa: PLC0415 - a module must start without it, to say that it is missing
+
     path = path.expanduser()
     existing = _existing(path)
     wanted = kubeconfig.merged(existing, config)
@@ -119,6 +119,8 @@ def write(path: Path, config: Mapping[str, Any], *, check_mode: bool) -> bool:
 
 
 def _existing(path: Path) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - as in write
+
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
