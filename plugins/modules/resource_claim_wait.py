@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: resource_claim_wait
-short_description: Wait until claims are allocated, ready, bound or gone
+short_description: Wait until claims are allocated, ready, bound, in use or gone
 version_added: 0.1.0
 description:
   - Waits for a whole selection of ResourceClaims with one deadline. Lists once, then watches; a change is seen when it happens.
@@ -23,6 +23,7 @@ options:
       allocated: Devices are allocated to every claim.
       ready: As V(allocated), and every binding condition is met.
       bound: As V(ready), and every pod that uses the claims has been given its node.
+      running: As V(bound), and every such pod is ready to serve.
       absent: No claim matches any more.
     default: ready
   timeout_seconds:

@@ -44,6 +44,11 @@ class Choice(NamedTuple):
     position: int
     of: int
 
+    @property
+    def name(self) -> str:
+        """Return the alternative's own name, empty where the request offers none."""
+        return self.alternative.partition("/")[2]
+
 
 class ConsumerFact(NamedTuple):
     """A consumer and what became of the pod with exactly its UID."""
@@ -87,7 +92,7 @@ class ClaimReport:
             "state": self.state,
             "pod_claim_name": self.pod_claim_name,
             "node": self.node,
-            "chosen": {each.request: each.alternative for each in self.choices},
+            "chosen": {each.request: each.name for each in self.choices if each.name},
             "devices": [_device_summary(each) for each in self.devices],
             "consumers": [
                 {

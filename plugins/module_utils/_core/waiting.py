@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .claim_report import ClaimReport
-from .pods import PodIndex
+from .pods import Pod, PodIndex
 from .verdict import Verdict
 from .workload_report import Selection, Snapshot, WorkloadReport
 
-Goal = Literal["allocated", "ready", "bound", "absent"]
+Goal = Literal["allocated", "ready", "bound", "running", "absent"]
 
 ENOUGH: Mapping[Goal, frozenset[str]] = {
     "allocated": frozenset({"allocated", "ready"}),
     "ready": frozenset({"ready"}),
     "bound": frozenset({"ready"}),
+    "running": frozenset({"ready"}),
 }
 HOPELESS = frozenset({"TemplateMissing", "ClaimOfOtherPod", "BindingConditionFailed", "ImageConfigInvalid"})
 """Errors that time alone does not mend."""
@@ -55,7 +56,7 @@ def progress(report: WorkloadReport, snapshot: Snapshot, selection: Selection, g
         return Progress(0, 0, tuple(f"{claim.name} is {claim.state}" for claim in left))
     reached = [claim for claim in report.claims if is_there(claim, snapshot.pods, goal)]
     missing = [
-        f"{claim.name} is {claim.state}{' and its pod not bound' if claim.state == 'ready' else ''}"
+        f"{claim.name} is {claim.state}{f' and its pod not {goal}' if claim.state == 'ready' else ''}"
         for claim in report.claims
         if claim not in reached
     ]
@@ -76,16 +77,22 @@ def replicas(snapshot: Snapshot, selection: Selection) -> int | None:
 
 
 def is_there(claim: ClaimReport, pods: PodIndex | None, goal: Goal) -> bool:
-    """Return whether one claim has reached the goal; ``bound`` is when its pods have their node."""
+    """Return whether one claim has reached the goal.
+
+    ``bound`` is when its pods have their node, ``running`` when they are ready to serve.
+    """
     if claim.state not in ENOUGH[goal]:
         return False
-    return goal != "bound" or is_bound(claim, pods)
-
-
-def is_bound(claim: ClaimReport, pods: PodIndex | None) -> bool:
+    if goal in ("allocated", "ready"):
+        return True
     users = [pods.get(each.consumer.uid) for each in claim.consumers] if pods else []
     live = [pod for pod in users if pod is not None and pod.is_live]
-    return bool(live) and all(pod.node_name for pod in live)
+    return bool(live) and all(pod.node_name and (goal == "bound" or is_ready(pod)) for pod in live)
+
+
+def is_ready(pod: Pod) -> bool:
+    condition = pod.condition("Ready")
+    return condition is not None and condition.status == "True"
 
 
 def hopeless(report: WorkloadReport) -> tuple[Verdict, ...]:
@@ -109,7 +116,7 @@ def changes(before: WorkloadReport | None, after: WorkloadReport) -> Iterator[st
 
 def line(claim: ClaimReport) -> str:
     """Return a claim in one line: state, alternative, node and how long binding may still take."""
-    chosen = ", ".join(each.alternative for each in claim.choices if each.alternative)
+    chosen = ", ".join(each.name for each in claim.choices if each.name)
     text = f"{claim.name}: {claim.state}"
     if chosen:
         text += f", {chosen}"

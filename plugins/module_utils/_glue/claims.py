@@ -108,8 +108,8 @@ def counts(report: WorkloadReport) -> dict[str, dict[str, int]]:
     for claim in report.claims:
         states[claim.state] = states.get(claim.state, 0) + 1
         for choice in claim.choices:
-            if choice.alternative:
-                alternatives[choice.alternative] = alternatives.get(choice.alternative, 0) + 1
+            if choice.name:
+                alternatives[choice.name] = alternatives.get(choice.name, 0) + 1
     return {"states": states, "alternatives": alternatives}
 
 

@@ -49,7 +49,7 @@ def wait_spec() -> dict[str, Any]:
         | {
             "state": {
                 "type": "str",
-                "choices": ["allocated", "ready", "bound", "absent"],
+                "choices": ["allocated", "ready", "bound", "running", "absent"],
                 "default": "ready",
             },
             "timeout_seconds": {"type": "int", "default": 900},

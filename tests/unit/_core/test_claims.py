@@ -843,7 +843,7 @@ def test_the_summary_has_every_key_and_plain_values():
     summary = judge(published, pods=[pod()]).summary()
     assert json.loads(json.dumps(summary)) == summary
     assert summary.keys() == judge(claim()).summary().keys()
-    assert summary["chosen"] == {"device": "device/gpu", "image-config": "image-config"}
+    assert summary["chosen"] == {"device": "gpu"}
     assert summary["devices"][1] == {
         "request": "image-config",
         "driver": GATE,
