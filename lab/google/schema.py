@@ -134,7 +134,7 @@ class _Walk:
         if schema["type"] == "object":
             return self.mapping(value, schema, path, kind)
         self.scalar(value, schema, path, kind)
-        return value
+        return int(float(value)) if schema["type"] == "integer" else value
 
     def mapping(self, value: Any, schema: Json, path: str, kind: str) -> Any:
         if not isinstance(value, dict):

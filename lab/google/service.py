@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import traceback
 from collections import Counter
 from typing import Any
 
@@ -74,7 +76,16 @@ class Service:
             answer = self.api.call(route, parameters, request)
         except ApiError as error:
             return error.http_code, error.body
+        except Exception as error:  # noqa: BLE001 - a defect here looks like Google's, not like a dead server
+            return self._defect(route, error)
         return 200, answer
+
+    def _defect(self, route: Route, error: Exception) -> tuple[int, Json]:
+        """Return 500 for a request that the lab stumbled over, and show where."""
+        sys.stderr.write(f"{route.id}: " + "".join(traceback.format_exception(error)))
+        message = f"The lab's own defect in {route.id}: {type(error).__name__}: {error}"
+        refusal = ApiError("INTERNAL", message)
+        return refusal.http_code, refusal.body
 
     def _misbehave(self, route: Route) -> None:
         slow = self.cloud.faults.take("http-slow", method=route.id)

@@ -14,8 +14,10 @@ import pytest
 from ansible_collections.inference.dra.lab.errors import LabError
 from ansible_collections.inference.dra.lab.google.cloud import Cloud
 from ansible_collections.inference.dra.lab.google.environment import environment
+from ansible_collections.inference.dra.lab.google.routes import Request
 from ansible_collections.inference.dra.lab.google.schema import Schemas
 from ansible_collections.inference.dra.lab.google.server import GoogleServer, fulfil
+from ansible_collections.inference.dra.lab.google.service import Service
 from ansible_collections.inference.dra.lab.google.store import Store
 
 PARENT = "projects/test-project/locations/us-central1"
@@ -68,6 +70,16 @@ def test_unknown_method_and_broken_json(server):
     assert (code, answer["error"]["status"]) == (400, "INVALID_ARGUMENT")
     code, answer = ask(server, "POST", REGION + "/clusters", {"colour": 1})
     assert "Unknown name" in answer["error"]["message"]
+
+
+def test_defect_of_the_lab_is_a_500_that_says_so(make_google, capsys):
+    service = Service(make_google().cloud, Schemas(None))
+    pool = {"name": "p", "initialNodeCount": "many"}
+    request = Request("POST", REGION + "/clusters", {}, {"cluster": {"name": "demo", "nodePools": [pool]}})
+    code, answer = service.answer(request)
+    assert (code, answer["error"]["status"]) == (500, "INTERNAL")
+    assert "TypeError" in answer["error"]["message"]
+    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
