@@ -35,14 +35,21 @@ class View:
     raise :class:`MalformedObjects` where the value has another type than the API gives it.
     """
 
-    __slots__ = ("path", "subject", "value")
+    __slots__ = ("_above", "_step", "subject", "value")
 
-    def __init__(self, value: Any, subject: str, path: str = "") -> None:
-        if not isinstance(value, Mapping):
-            raise _malformed(subject, path, value, "a mapping")
-        self.value: Mapping[str, Any] = value
+    def __init__(self, value: Any, subject: str, step: str = "", above: View | None = None) -> None:
         self.subject = subject
-        self.path = path
+        self._step = step
+        self._above = above
+        if type(value) is not dict and not isinstance(value, Mapping):
+            raise _malformed(subject, self.path, value, "a mapping")
+        self.value: Mapping[str, Any] = value
+
+    @property
+    def path(self) -> str:
+        """Return the path from the object to here; put together only when an error needs it."""
+        above = self._above.path if self._above is not None else ""
+        return f"{above}.{self._step}" if above else self._step
 
     def __contains__(self, key: str) -> bool:
         return self.value.get(key) is not None
@@ -94,12 +101,12 @@ class View:
     def child(self, key: str) -> View:
         """Return a mapping field, an empty view where it is absent."""
         found = self.value.get(key)
-        return View(NOTHING if found is None else found, self.subject, self._below(key))
+        return View(NOTHING if found is None else found, self.subject, key, self)
 
     def children(self, key: str) -> Iterator[View]:
         """Yield the mappings of a list field."""
         for index, item in enumerate(self.items(key)):
-            yield View(item, self.subject, f"{self._below(key)}[{index}]")
+            yield View(item, self.subject, f"{key}[{index}]", self)
 
     def items(self, key: str) -> list[Any]:
         """Return a list field, empty where it is absent."""
@@ -139,10 +146,8 @@ class View:
 
     def malformed(self, key: str, expected: str) -> MalformedObjects:
         """Return the error that names this field."""
-        return _malformed(self.subject, self._below(key), self.value.get(key), expected)
-
-    def _below(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
+        where = f"{self.path}.{key}" if self.path else key
+        return _malformed(self.subject, where, self.value.get(key), expected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,7 +308,7 @@ def _qualified(values: Mapping[str, T], driver: str) -> Mapping[str, T]:
 
 def _attribute(attributes: View, name: str) -> Attribute:
     typed = attributes.value[name]
-    if not isinstance(typed, Mapping) or len(typed) != 1:
+    if (type(typed) is not dict and not isinstance(typed, Mapping)) or len(typed) != 1:
         raise attributes.malformed(name, "exactly one typed value, such as {string: …}")
     ((kind, value),) = typed.items()
     expected = _TYPES.get(kind)
