@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import random
 import tracemalloc
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
@@ -731,6 +733,41 @@ def test_devices_come_in_the_allocators_order_slices_by_name():
         resource_slice("s-1", count=2, devices=devices("d5")),
     )
     assert pool.device_names == ("d5", "d9", "d1")
+
+
+# What the allocator itself answered
+
+ORACLE_NODES = {
+    "n1": {"zone": "a", "cpus": "16"},
+    "n2": {"zone": "b", "cpus": "8", "rack": "r"},
+    "n3": {},
+}
+
+
+def recorded_answers():
+    """Random slices with the answer of GatherPools, k8s.io/dynamic-resource-allocation 0.36.3."""
+    path = Path(__file__).parents[1] / "fixtures" / "gather_pools.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("read", [full, lean], ids=["full", "lean"])
+def test_pools_are_what_the_allocator_makes_of_the_same_slices(read):
+    answers = recorded_answers()
+    assert len(answers) == 150
+    for answer in answers:
+        index = PoolIndex(read(*answer["slices"]))
+        found = {
+            node: [
+                [
+                    str(each.id),
+                    each.state,
+                    list(each.device_names(labels)) if each.state == "complete" else [],
+                ]
+                for each in index.on_node(node, labels)
+            ]
+            for node, labels in ORACLE_NODES.items()
+        }
+        assert found == answer["pools"], answer["slices"]
 
 
 # Node selectors
