@@ -73,6 +73,10 @@ class Clusters:
     def kubeconfig(self, name: str) -> Path:
         return self._records / name / "kubeconfig"
 
+    def programs(self, name: str) -> Path:
+        """Return the directory with kubectl, helm and kind, for PATH."""
+        return self._records / name / "bin"
+
     def record(self, name: str) -> Record | None:
         try:
             return Record(**json.loads((self._records / name / "cluster.json").read_text()))
@@ -137,6 +141,7 @@ class Clusters:
         directory.mkdir(parents=True, exist_ok=True)
         record = Record(made_network=KIND_NETWORK not in networks(docker))
         self._write(name, record)
+        lay_programs(self.programs(name), tools)
         configuration = directory / "kind.yaml"
         configuration.write_text(kind_configuration(name, count, default_network=image.pulled))
         self.say(f"kind: creating {name} with {count} workers")
@@ -282,6 +287,14 @@ class Clusters:
         with (self.directory / "lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
+
+
+def lay_programs(directory: Path, programs: Mapping[str, Path]) -> None:
+    directory.mkdir(exist_ok=True)
+    for name, program in programs.items():
+        link = directory / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(program)
 
 
 def require_name(name: str) -> None:

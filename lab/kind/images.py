@@ -23,7 +23,6 @@ from . import debian
 from .docker import Docker, last_line
 
 COLLECTION = Path(__file__).parents[2]
-CONTEXT = ("LICENSE", "galaxy.yml", "controllers", "lab", "plugins/module_utils")
 PYTHON_IMAGE = f"docker.io/library/python:{debian.PYTHON_VERSION}-slim"
 REQUIREMENTS = ("urllib3>=2,<3", "PyYAML>=6,<7", "grpcio", "protobuf")
 OFFLINE_BASE = """\
@@ -53,18 +52,27 @@ IMAGES = (
 
 def references() -> dict[str, str]:
     """Return the reference of every image by name, as it is or will be built."""
-    content = [part for name in CONTEXT for part in _read(COLLECTION / name)]
     found = {}
     for image in IMAGES:
-        tag = debian.digest([*map(str, image.arguments.items()), *content])
+        text = (COLLECTION / image.dockerfile).read_text()
+        content = [part for path in copied(text) for part in _read(path)]
+        tag = debian.digest([text, *map(str, image.arguments.items()), *content])
         found[image.name] = f"{debian.LOCAL}/{image.name}:{tag}"
     return found
 
 
+def copied(dockerfile: str) -> list[Path]:
+    """Return the files and directories of the collection that a Dockerfile copies."""
+    found = []
+    for line in dockerfile.replace("\\\n", " ").splitlines():
+        words = line.split()
+        if words[:1] == ["COPY"] and not words[1].startswith("--from"):
+            found += [path for word in words[1:-1] for path in sorted(COLLECTION.glob(word))]
+    return found
+
+
 def _read(path: Path) -> list[bytes]:
-    if path.is_dir():
-        return debian.read_tree(path)
-    return [path.read_bytes()] if path.exists() else []
+    return debian.read_tree(path) if path.is_dir() else [path.name.encode(), path.read_bytes()]
 
 
 def ensure(docker: Docker, home: Path, say: Say, *, pull: bool = True) -> dict[str, str]:
@@ -73,16 +81,25 @@ def ensure(docker: Docker, home: Path, say: Say, *, pull: bool = True) -> dict[s
     missing = [image for image in IMAGES if not docker.has_image(wanted[image.name])]
     if missing:
         base = _base(docker, home, say, pull=pull)
-        with tempfile.TemporaryDirectory() as scratch:
-            context = Path(scratch)
-            _stage(context)
-            for image in missing:
-                say(f"image: building {wanted[image.name]}")
-                text = (COLLECTION / image.dockerfile).read_text()
-                arguments = {"BASE": base, **image.arguments}
-                debian.build(docker, context, text, wanted[image.name], **arguments)
-                debian.remove_older(docker, wanted[image.name])
+        for image in missing:
+            _build(docker, image, base, wanted[image.name], say)
     return wanted
+
+
+def _build(docker: Docker, image: Image, base: str, reference: str, say: Say) -> None:
+    say(f"image: building {reference}")
+    text = (COLLECTION / image.dockerfile).read_text()
+    with tempfile.TemporaryDirectory() as scratch:
+        # Only what is copied: a checkout's environments would be gigabytes for the daemon.
+        for source in copied(text):
+            target = Path(scratch) / source.relative_to(COLLECTION)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copyfile(source, target)
+        debian.build(docker, Path(scratch), text, reference, BASE=base, **image.arguments)
+    debian.remove_older(docker, reference)
 
 
 def _base(docker: Docker, home: Path, say: Say, *, pull: bool) -> str:
@@ -116,14 +133,3 @@ def _download(directory: Path) -> None:
             f"The Python packages of the images could not be downloaded: {last_line(done.stderr)} Check that "
             "pip can reach its index."
         )
-
-
-def _stage(context: Path) -> None:
-    """Copy what the Dockerfiles may copy; a checkout's environments would be gigabytes."""
-    for name in CONTEXT:
-        source, target = COLLECTION / name, context / name
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)

@@ -32,9 +32,9 @@ class Lifecycle:
         self._check = check
         self._clusters = Clusters(home(), say)
 
-    def present(self, node_pools: Sequence[Mapping[str, Any]], kubeconfig: str | None) -> Result:
-        """Have the cluster, its workers as the pools want them, and the product's images in it."""
-        wanted = workers(node_pools)
+    def present(self, plan: Mapping[str, Any], kubeconfig: str | None) -> Result:
+        """Have the cluster, its workers as the plan's pools want them, and the product's images in it."""
+        wanted = workers(plan)
         if self._check:
             actions = self._would(wanted, kubeconfig)
             there = self._clusters.record(self._name) is not None
@@ -67,6 +67,7 @@ class Lifecycle:
     def _ways(self, kubeconfig: str | None) -> Result:
         return {
             "kubeconfig": kubeconfig or str(self._clusters.kubeconfig(self._name)),
+            "programs": str(self._clusters.programs(self._name)),
             "images": images.references(),
         }
 

@@ -60,7 +60,7 @@ class NodeImage:
 
 
 def tools(binaries: Binaries) -> dict[str, Path]:
-    """Return kind and kubectl, getting what is missing."""
+    """Return kind, kubectl and helm, getting what is missing."""
     return _programs(binaries, tool_catalogue(*machine()))
 
 

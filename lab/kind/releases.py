@@ -24,7 +24,7 @@ GITHUB = "https://github.com"
 
 
 def tool_catalogue(os: str = "linux", arch: str = "amd64") -> tuple[Binary, ...]:
-    """Return the programs that any kind cluster takes: kind itself and kubectl."""
+    """Return the programs for the person or playbook beside a kind cluster."""
     path = f"kubernetes-sigs/kind/releases/download/v{KIND}/kind-{os}-{arch}"
     kind = Binary(
         name="kind",
@@ -33,7 +33,7 @@ def tool_catalogue(os: str = "linux", arch: str = "amd64") -> tuple[Binary, ...]
         package="sigs.k8s.io/kind",
         release=Release(GITHUB, path, f"{path}.sha256sum"),
     )
-    return (*_from_lab("kubectl", os, arch), kind)
+    return (*_from_lab("kubectl", os, arch), *_from_lab("helm", os, arch), kind)
 
 
 def node_catalogue(os: str = "linux", arch: str = "amd64") -> tuple[Binary, ...]:

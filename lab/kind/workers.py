@@ -9,11 +9,10 @@ so its pools are full from the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import yaml
 
 from ..errors import LabError
 
@@ -31,18 +30,18 @@ class Worker:
     taints: Sequence[Mapping[str, str]]
 
 
-def workers(node_pools: Iterable[Mapping[str, Any]]) -> list[Worker]:
-    """Return the workers for the plan's ``node_pools``, pool by pool.
+def workers(plan: Mapping[str, Any]) -> list[Worker]:
+    """Return the workers for a plan (``_core.alternatives``, ``as_dict``), pool by pool.
 
     :raises LabError: where no alternative has a node pool with a place for a node.
     """
     found = [
         Worker(
             pool=pool["name"],
-            labels={**pool["node"]["labels"], **accelerator_count(pool)},
-            taints=pool["node"]["taints"],
+            labels={**node["labels"], **accelerator_count(pool)},
+            taints=node["taints"],
         )
-        for pool in node_pools
+        for pool, node in zip(plan["node_pools"], plan["nodes"], strict=True)
         for _ in range(pool["autoscaling"]["max_node_count"])
     ]
     if not found:
@@ -62,18 +61,23 @@ def accelerator_count(pool: Mapping[str, Any]) -> dict[str, str]:
 def kind_configuration(name: str, count: int, *, default_network: bool) -> str:
     """Return the configuration file for ``kind create cluster``.
 
-    Kubernetes 1.35 and later refuse to run kubelet on cgroup v1 unless ``failCgroupV1`` is false.
+    Kubernetes 1.35 and later refuse to run kubelet on cgroup v1 unless ``failCgroupV1`` is false. The
+    control plane takes pods: like GKE's default pool it has no devices and serves what every cluster needs.
     """
-    return yaml.safe_dump(
+    # JSON is YAML, and takes the tagged strings that Ansible hands over.
+    return json.dumps(
         {
             "kind": "Cluster",
             "apiVersion": "kind.x-k8s.io/v1alpha4",
             "name": name,
             "networking": {"disableDefaultCNI": not default_network, "kubeProxyMode": "nftables"},
-            "kubeadmConfigPatches": [yaml.safe_dump({"kind": "KubeletConfiguration", "failCgroupV1": False})],
+            "kubeadmConfigPatches": [
+                json.dumps({"kind": "KubeletConfiguration", "failCgroupV1": False}),
+                json.dumps({"kind": "InitConfiguration", "nodeRegistration": {"taints": []}}),
+            ],
             "nodes": [{"role": "control-plane"}, *({"role": "worker"} for _ in range(count))],
         },
-        sort_keys=False,
+        indent=1,
     )
 
 

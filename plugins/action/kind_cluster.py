@@ -22,7 +22,7 @@ from ansible_collections.inference.dra.lab.kind import lifecycle
 SPEC = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "name": {"type": "str", "default": "inference-dra"},
-    "node_pools": {"type": "list", "elements": "dict", "default": []},
+    "plan": {"type": "dict"},
     "kubeconfig": {"type": "path"},
 }
 
@@ -35,12 +35,14 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _validated, options = self.validate_argument_spec(argument_spec=SPEC)
+        _validated, options = self.validate_argument_spec(
+            argument_spec=SPEC, required_if=[("state", "present", ["plan"])]
+        )
         started = time.monotonic()
         clusters = lifecycle.Lifecycle(Display().display, options["name"], check=self._task.check_mode)
         try:
             if options["state"] == "present":
-                result.update(clusters.present(options["node_pools"], options["kubeconfig"]))
+                result.update(clusters.present(options["plan"], options["kubeconfig"]))
             else:
                 result.update(clusters.absent(options["kubeconfig"]))
         except LabError as error:

@@ -28,12 +28,11 @@ options:
     description: Name of the cluster. A cluster of that name that was not made by this module is never touched.
     type: str
     default: inference-dra
-  node_pools:
+  plan:
     description:
-      - The C(node_pools) of P(inference.dra.inference_plan#filter). Needed to make a cluster.
-    type: list
-    elements: dict
-    default: []
+      - The plan of P(inference.dra.inference_plan#filter), of which the node pools and their nodes are read. Required where
+        O(state=present).
+    type: dict
   kubeconfig:
     description:
       - Where to write a kubeconfig for the cluster, readable by its owner only. Removed with the cluster.
@@ -54,7 +53,7 @@ author:
 EXAMPLES = r"""
 - name: Have a cluster for the alternatives
   inference.dra.kind_cluster:
-    node_pools: "{{ (inference_alternatives | inference.dra.inference_plan).node_pools }}"
+    plan: "{{ inference_alternatives | inference.dra.inference_plan }}"
     kubeconfig: "{{ playbook_dir }}/kubeconfig"
   register: kind
 
@@ -75,6 +74,10 @@ actions:
   returned: always
 kubeconfig:
   description: Path of a kubeconfig with which one is cluster admin.
+  type: str
+  returned: when it is there
+programs:
+  description: A directory with kubectl, helm and kind that fit the cluster, for C(PATH).
   type: str
   returned: when it is there
 images:
