@@ -29,6 +29,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SERVICE_ACCOUNTS,
     SLICES,
+    DeadlineExceeded,
     Event,
     Kubernetes,
     KubernetesError,
@@ -78,6 +79,7 @@ class Tally:
     ambiguous: int = 0
     firstavailable: int = 0
     rejected: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
     disagreements: list[tuple[Scenario, str]] = field(default_factory=list)
 
     def reject(self, error: KubernetesError) -> None:
@@ -92,6 +94,7 @@ class Tally:
             f"({self.firstavailable} with alternatives), {self.refused} refused on every node, "
             f"{self.stopped} stopped with an error, {self.undecided} undecided, "
             f"{self.ambiguous} ambiguous, {len(self.rejected)} rejected by the API, "
+            f"{len(self.unsettled)} not looked at in {SETTLE_SECONDS:.0f} s, "
             f"{len(self.disagreements)} disagreements"
         )
 
@@ -137,12 +140,15 @@ class Oracle:
         """Return the pods once the scheduler has had its say about each of them."""
         found: dict[str, Object] = {}
         waiting = self.api.within(Deadline(SystemClock(), SETTLE_SECONDS))
-        for seen in waiting.follow(PODS, namespace):
-            for pod in [seen.object] if isinstance(seen, Event) else seen:
-                if pod["metadata"].get("name") in names:
-                    found[pod["metadata"]["name"]] = pod
-            if len(found) == len(names) and all(map(is_settled, found.values())):
-                break
+        try:
+            for seen in waiting.follow(PODS, namespace):
+                for pod in [seen.object] if isinstance(seen, Event) else seen:
+                    if pod["metadata"].get("name") in names:
+                        found[pod["metadata"]["name"]] = pod
+                if len(found) == len(names) and all(map(is_settled, found.values())):
+                    break
+        except DeadlineExceeded:
+            return {name: pod for name, pod in found.items() if is_settled(pod)}
         return found
 
     def settled_claims(self, namespace: str, pods: Mapping[str, Object]) -> dict[str, Object]:
@@ -257,6 +263,9 @@ def compare(
         tally.ambiguous += 1
         return
     for pod, claims in written.pods:
+        if pod["metadata"]["name"] not in pods_seen:
+            tally.unsettled.append(pod["metadata"]["name"])
+            return
         tally.pods += 1
         seen = pods_seen[pod["metadata"]["name"]]
         allocated = [Claim.from_api(claims_seen[each["metadata"]["name"]]) for each in claims]

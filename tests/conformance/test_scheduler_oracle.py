@@ -32,12 +32,15 @@ def test_what_if_equals_the_scheduler(api, capsys):
     for start in range(0, SCENARIOS, BATCH):
         numbers = range(start, min(start + BATCH, SCENARIOS))
         add(total, oracle.play([generator.scenario(number) for number in numbers]))
+        with capsys.disabled():
+            print(f"\n{numbers}: {total.line()}", *total.unsettled, flush=True)
     with capsys.disabled():
         print(f"\nseed {SEED}: {total.line()}", *(problem for _, problem in total.disagreements), sep="\n")
     if total.disagreements:
         scenario, problem = shrunk(oracle, *total.disagreements[0])
         pytest.fail(f"{total.line()}\n{problem}\n{json.dumps(scenario, indent=1)}", pytrace=False)
     assert len(total.rejected) <= total.scenarios / 50, total.rejected[:5]
+    assert len(total.unsettled) <= total.scenarios / 50, total.unsettled
     assert total.undecided <= total.pods / 50
 
 

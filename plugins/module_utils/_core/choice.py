@@ -15,17 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from .claims import Claim, DeviceRequests, Request
 from .cluster import Cluster
 from .fits import Fit, Refusal
-from .inventory import Place
+from .fitting import Fitting
 from .nodes import Node
-from .pending import Fitting
-from .placement import misfit, soft_taints
+from .placement import soft_taints
 from .pods import Pod
-from .refusals import Look, look
+from .refusals import Look
 from .verdict import Verdict
 
 _NAMED = 8
@@ -113,45 +112,63 @@ def _why_not(question: Question, cluster: Cluster, fitting: Fitting) -> Iterator
         text = f"{alternative.name}: device class {alternative.device_class} does not exist any more"
         yield _verdict(subject, "DeviceClassMissing", text, "the class")
         return
-    nodes = [node for node in cluster.nodes if misfit(question.pod, node) is None]
-    wanted = [question.narrowed()]
-    answers = fitting.without(question.claim).on_all(wanted, nodes)
-    fits = [node for node in nodes if isinstance(answers[node.name], Fit)]
-    looks = {node.name: look(alternative, Place(node.name, node.labels), cluster.inventory) for node in nodes}
+    where = fitting.reachable(question.pod)
+    answers = fitting.without(question.claim).answers([question.narrowed()], where)
+    fits = [node for node in where.nodes if isinstance(answers[node.name], Fit)]
+    looks = fitting.looks(alternative, where)
     if fits:
         yield _free_now(question, fits, looks, cluster)
         return
-    yield from _taken(question, looks, cluster)
-    yield from _other_reasons(subject, alternative.name, answers, looks)
+    holders = fitting.once("holders", alternative, where, lambda: _holders(looks, cluster))
+    yield from _taken(question, [each for each in holders if each.claim != question.claim.meta.full_name])
+    others = fitting.once(
+        "others", question.narrowed(), where, lambda: _other_reasons(alternative.name, answers, looks)
+    )
+    yield from (replace(each, subject=subject) for each in others)
 
 
-def _taken(question: Question, looks: Mapping[str, Look], cluster: Cluster) -> Iterator[Verdict]:
-    """Yield the verdict on devices that others hold, by when they got them."""
-    claim, alternative, subject = question.claim, question.name, question.claim.subject
-    holders: dict[str, str] = {}
-    later: list[str] = []
+class Holder(NamedTuple):
+    """A claim that holds a device of an alternative."""
+
+    claim: str
+    device: str
+    since: datetime | None
+    is_ending: bool
+
+
+def _holders(looks: Mapping[str, Look], cluster: Cluster) -> list[Holder]:
+    """Return who holds an alternative's devices, those who have had them longest first."""
+    found: dict[str, Holder] = {}
     for seen in looks.values():
         for candidate, _text in seen.failed.get("DeviceInUse", ()):
             for name in cluster.inventory.held.holders(candidate.id):
-                if name == claim.meta.full_name:
-                    continue
-                holders[name] = str(candidate.id)
-                if _got_it_later(name, claim, cluster):
-                    later.append(name)
+                claim = cluster.claims.named(*name.split("/", 1)) if "/" in name else None
+                since = claim.allocation.timestamp if claim and claim.allocation else None
+                consumers = [cluster.pods.get(each.uid) for each in claim.reserved_for] if claim else []
+                ending = bool(consumers) and all(pod and pod.meta.deleted is not None for pod in consumers)
+                found[name] = Holder(name, str(candidate.id), since, ending)
+    return sorted(found.values(), key=lambda each: each.since.timestamp() if each.since else 0.0)
+
+
+def _taken(question: Question, holders: Sequence[Holder]) -> Iterator[Verdict]:
+    """Yield the verdict on devices that others hold, by when they got them."""
     if not holders:
         return
-    if len(later) == len(holders):
+    alternative, subject = question.name, question.claim.subject
+    mine = question.claim.allocation.timestamp if question.claim.allocation else None
+    oldest = holders[0].since
+    names = ", ".join(each.claim for each in holders[:_NAMED])
+    if mine and oldest and oldest > mine:
         yield _verdict(
             subject,
             "FreeAtTheTime",
-            f"{alternative}: {', '.join(later[:_NAMED])} got its devices only after this claim was allocated",
+            f"{alternative}: {names} got its devices only after this claim was allocated",
             "an earlier alternative while its devices were free",
             advice="something outvoted it or its devices were not published yet; look at node taints, "
             "spreading, images and the age of nodes at that time",
         )
         return
-    ending = [name for name in holders if _is_ending(name, cluster)]
-    if ending:
+    if ending := [each.claim for each in holders if each.is_ending]:
         yield _verdict(
             subject,
             "HeldByEndingPod",
@@ -167,35 +184,35 @@ def _taken(question: Question, looks: Mapping[str, Look], cluster: Cluster) -> I
         subject,
         observed=f"{alternative}: {len(holders)} claims hold its devices",
         expected="a free device at allocation time",
-        evidence=tuple(
-            f"ResourceClaim {name} holds {device}" for name, device in list(holders.items())[:_NAMED]
-        ),
+        evidence=tuple(f"ResourceClaim {each.claim} holds {each.device}" for each in holders[:_NAMED]),
     )
 
 
 def _other_reasons(
-    subject: str, alternative: str, answers: Mapping[str, Fit | Refusal], looks: Mapping[str, Look]
+    alternative: str, answers: Mapping[str, Fit | Refusal], looks: Mapping[str, Look]
 ) -> Iterator[Verdict]:
     """Yield faults of nodes that have the alternative's driver; where no node has, that is the reason."""
     by_reason: dict[str, list[str]] = {}
+    absent, partners = False, []
     for name, answer in answers.items():
         if not isinstance(answer, Refusal):
             continue
         of_another_request = answer.request != alternative and looks[name].is_possible
+        text = f"{name}: {answer.text}"
         if answer.reason == "DriverSlicesMissing" and of_another_request:
-            by_reason.setdefault(answer.reason + "Elsewhere", []).append(f"{name}: {answer.text}")
+            partners.append(text)
+        elif answer.reason == "DriverSlicesMissing":
+            absent = True
         elif answer.reason != "DeviceInUse" or of_another_request:
-            by_reason.setdefault(answer.reason, []).append(f"{name}: {answer.text}")
-    absent = by_reason.pop("DriverSlicesMissing", [])
-    partners = by_reason.pop("DriverSlicesMissingElsewhere", [])
+            by_reason.setdefault(answer.reason, []).append(text)
     if partners:
         text = f"{alternative} is free, but another request is not: {'; '.join(partners[:_NAMED])}"
-        yield _verdict(subject, "DriverSlicesMissing", text, "devices for every request on one node")
+        yield _verdict("", "DriverSlicesMissing", text, "devices for every request on one node")
     for reason, texts in by_reason.items():
-        yield _verdict(subject, reason, f"{alternative}: {'; '.join(texts[:_NAMED])}", "a usable device")
+        yield _verdict("", reason, f"{alternative}: {'; '.join(texts[:_NAMED])}", "a usable device")
     if absent and not by_reason and not partners and not any(seen.pools for seen in looks.values()):
         text = f"{alternative}: no node that the pod may go to has a slice of its driver"
-        yield _verdict(subject, "DriverSlicesMissing", text, "a node of the earlier alternative")
+        yield _verdict("", "DriverSlicesMissing", text, "a node of the earlier alternative")
 
 
 def _free_now(
@@ -242,19 +259,6 @@ def _free_now(
         "claims and events of that time",
         advice="its devices may have been released since; replace the pod to return to it",
     )
-
-
-def _got_it_later(name: str, claim: Claim, cluster: Cluster) -> bool:
-    other = cluster.claims.named(*name.split("/", 1)) if "/" in name else None
-    mine = claim.allocation.timestamp if claim.allocation else None
-    theirs = other.allocation.timestamp if other and other.allocation else None
-    return bool(mine and theirs and theirs > mine)
-
-
-def _is_ending(name: str, cluster: Cluster) -> bool:
-    claim = cluster.claims.named(*name.split("/", 1)) if "/" in name else None
-    consumers = [cluster.pods.get(each.uid) for each in claim.reserved_for] if claim else []
-    return bool(consumers) and all(pod is not None and pod.meta.deleted is not None for pod in consumers)
 
 
 def _is_younger(node: Node, moment: datetime, looks: Mapping[str, Look]) -> bool:

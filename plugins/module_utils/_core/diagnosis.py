@@ -12,9 +12,10 @@ from typing import Any, Literal
 from .choice import Chosen, chosen_alternatives
 from .claim_state import DEFAULT_BINDING_TIMEOUT
 from .cluster import Cluster
+from .fitting import Fitting
 from .holdings import double_allocations
 from .images import image_verdicts
-from .pending import Fitting, pending_verdicts
+from .pending import pending_verdicts
 from .pods import Pod
 from .verdict import Verdict
 from .workloads import pod_claims

@@ -59,6 +59,9 @@ class Inventory:
     classes: Mapping[str, DeviceClass]
     held: Holdings = NOTHING_HELD
     selectors: Selectors = field(default_factory=Selectors)
+    _seen: dict[tuple[str, frozenset[tuple[str, str]]], list[NodePool[ResourceSlice]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def of(
@@ -74,7 +77,11 @@ class Inventory:
         return cls(found, PoolIndex(found), by_name, held, selectors or Selectors())
 
     def on_node(self, place: Place) -> list[NodePool[ResourceSlice]]:
-        return self.index.on_node(place.name, place.labels)
+        """Return the node's pools in the allocator's order."""
+        key = (place.name, frozenset(place.labels.items()))
+        if key not in self._seen:
+            self._seen[key] = self.index.on_node(place.name, place.labels)
+        return self._seen[key]
 
     def whole_pool(self, pool: NodePool[ResourceSlice]) -> Sequence[ResourceSlice]:
         """Return all slices of the node's generation of a pool, including those that do not reach the node.
