@@ -9,26 +9,17 @@ parameters included by their place: location, cluster, pool) and returns the ans
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from . import defaults, operations, places, rules, updates
+from . import defaults, messages, operations, places, rules, updates
 from .cloud import Cloud, rfc3339
 from .errors import ApiError, already_exists, invalid, not_found
-from .records import Cluster, NodePool, Operation
+from .records import Cluster, NodePool
 
 Json = dict[str, Any]
 ANY_LOCATION = "-"
-# What GKE shows as labelFingerprint of a cluster without labels.
-NO_LABELS = "a9dc16a7"
-
-
-def fingerprint(value: Any) -> str:
-    """Return eight hexadecimal characters that change with the value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
 
 
 class Container:
@@ -43,11 +34,11 @@ class Container:
         self._check_location(location)
         records = self.cloud.state.clusters.values()
         found = [c for c in records if location in (ANY_LOCATION, c.location)]
-        return {"clusters": [self.cluster_message(c) for c in found]} if found else {}
+        return {"clusters": [messages.cluster_message(self.cloud, c) for c in found]} if found else {}
 
     def get_cluster(self, location: str, name: str) -> Json:
         self._check_location(location)
-        return self.cluster_message(self.cloud.cluster(location, name))
+        return messages.cluster_message(self.cloud, self.cloud.cluster(location, name))
 
     def create_cluster(self, location: str, request: Json) -> Json:
         cloud, wanted = self.cloud, deepcopy(request.get("cluster", {}))
@@ -69,7 +60,7 @@ class Container:
         cloud.state.clusters[record.key] = record
         operation = operations.begin(cloud, "CREATE_CLUSTER", record, waits=True)
         cloud.changed("cluster", record.key)
-        return self.operation_message(operation)
+        return messages.operation_message(self.cloud, operation)
 
     def delete_cluster(self, location: str, name: str) -> Json:
         record = self._cluster(location, name)
@@ -83,7 +74,7 @@ class Container:
     def update_cluster(self, location: str, name: str, request: Json) -> Json:
         record, update = self._cluster(location, name), request.get("update", {})
         concern = updates.cluster_concern(update)
-        rules.fresh(update.get("etag", ""), self._etag(record.message), "the cluster")
+        rules.fresh(update.get("etag", ""), messages.etag(record.message), "the cluster")
         pool = update.get("desiredNodePoolId", "")
         value = update[concern]
         if concern == "desiredNodePoolAutoscaling":
@@ -114,7 +105,7 @@ class Container:
         record, labels = self._cluster(location, name), request.get("resourceLabels", {})
         rules.resource_labels(labels)
         operations.admit(self.cloud, record)
-        if request.get("labelFingerprint") != self._label_fingerprint(record.message):
+        if request.get("labelFingerprint") != messages.label_fingerprint(record.message):
             raise ApiError("FAILED_PRECONDITION", "Labels could not be set due to fingerprint mismatch.")
         record.message["resourceLabels"] = dict(labels)
         return self._begin("SET_LABELS", record)
@@ -137,12 +128,11 @@ class Container:
 
     def list_node_pools(self, location: str, cluster: str) -> Json:
         record = self.cloud.cluster(location, cluster)
-        pools = [self.pool_message(record, pool) for pool in record.pools.values()]
+        pools = [messages.pool_message(pool) for pool in record.pools.values()]
         return {"nodePools": pools} if pools else {}
 
     def get_node_pool(self, location: str, cluster: str, name: str) -> Json:
-        pool = self.cloud.node_pool(location, cluster, name)
-        return self.pool_message(self.cloud.cluster(location, cluster), pool)
+        return messages.pool_message(self.cloud.node_pool(location, cluster, name))
 
     def create_node_pool(self, location: str, cluster: str, request: Json) -> Json:
         cloud, record = self.cloud, self._cluster(location, cluster)
@@ -167,7 +157,7 @@ class Container:
     def update_node_pool(self, location: str, cluster: str, name: str, request: Json) -> Json:
         record, pool = self._pool(location, cluster, name)
         fields = updates.pool_concern(request)
-        rules.fresh(request.get("etag", ""), self._etag(pool.message), "the node pool")
+        rules.fresh(request.get("etag", ""), messages.etag(pool.message), "the node pool")
         result = updates.updated_pool(pool.message, record.message, request)
         operations.admit(self.cloud, record, name)
         if "locations" in fields:
@@ -203,7 +193,7 @@ class Container:
     def list_operations(self, location: str) -> Json:
         self._check_location(location)
         found = [
-            self.operation_message(operation)
+            messages.operation_message(self.cloud, operation)
             for operation in self.cloud.state.operations.values()
             if location in (ANY_LOCATION, operation.location)
         ]
@@ -218,7 +208,7 @@ class Container:
         facts = {"cluster": cluster, "pool": operation.pool, "type": operation.type}
         if self.cloud.faults.take("operation-lost", **facts):
             raise missing
-        return self.operation_message(operation)
+        return messages.operation_message(self.cloud, operation)
 
     def cancel_operation(self, location: str, name: str) -> Json:
         self.get_operation(location, name)
@@ -242,89 +232,6 @@ class Container:
                 for channel, versions in places.CHANNELS.items()
             ],
         }
-
-    # Messages.
-
-    def cluster_message(self, record: Cluster) -> Json:
-        """Return the Cluster message: what is kept and what is computed from it."""
-        message = dict(record.message)
-        message["labelFingerprint"] = self._label_fingerprint(record.message)
-        message["etag"] = self._etag(record.message)
-        pools = [self.pool_message(record, pool) for pool in record.pools.values()]
-        message["nodePools"] = pools
-        if pools:
-            oldest = min((pool["version"] for pool in pools), key=places.order)
-            message["currentNodeVersion"] = oldest
-        message["instanceGroupUrls"] = [url for pool in pools for url in pool["instanceGroupUrls"]]
-        sizes = (self.cloud.granted(record, pool) for pool in record.pools.values())
-        message["currentNodeCount"] = sum(sum(size.values()) for size in sizes)
-        if message["status"] != "PROVISIONING":
-            control_plane = self.cloud.control_plane
-            message["endpoint"] = control_plane.endpoint
-            authority = {"clusterCaCertificate": control_plane.ca_certificate}
-            message["masterAuth"] = message["masterAuth"] | authority
-        stripped: Json = defaults.strip(message)
-        return stripped
-
-    def pool_message(self, record: Cluster, pool: NodePool) -> Json:
-        """Return the NodePool message of a pool of a cluster."""
-        message = dict(pool.message)
-        message["etag"] = self._etag(pool.message)
-        own = [op for op in operations.running(self.cloud, record) if op.pool == message["name"]]
-        if own and own[0].type == "UPGRADE_NODES":
-            message["updateInfo"] = {}
-        stripped: Json = defaults.strip(message)
-        return stripped
-
-    def operation_message(self, operation: Operation) -> Json:
-        """Return the Operation message, progress and failure included."""
-        cloud = self.cloud
-        base = f"https://container.googleapis.com/v1/projects/{cloud.project_number}"
-        kind = "zones" if places.is_zone(operation.location) else "locations"
-        place = f"{base}/{kind}/{operation.location}"
-        target = f"{place}/clusters/{operation.cluster.partition('/')[2]}"
-        if operation.pool:
-            target += f"/nodePools/{operation.pool}"
-        message: Json = {
-            "name": operation.name,
-            "operationType": operation.type,
-            "status": operation.status,
-            "selfLink": f"{place}/operations/{operation.name}",
-            "targetLink": target,
-            "location": operation.location,
-            "zone": operation.location,
-            "startTime": rfc3339(operation.started),
-            "endTime": rfc3339(operation.ended),
-            "progress": self._progress(operation),
-        }
-        if operation.error:
-            # gcloud reads the failure from statusMessage alone, clients from error.
-            message |= {"error": operation.error, "statusMessage": operation.error["message"]}
-            key = "nodepoolConditions" if operation.pool else "clusterConditions"
-            message[key] = operation.conditions
-        stripped: Json = defaults.strip(message)
-        return stripped
-
-    def _progress(self, operation: Operation) -> Json:
-        cluster = self.cloud.state.clusters.get(operation.cluster)
-        pools = operations.targets(operation, cluster) if cluster and operation.waits else []
-        wanted = sum(sum(pool.wanted.values()) for pool in pools)
-        ready = sum(sum(pool.ready.values()) for pool in pools)
-        span = max(operation.due - operation.started, 1e-9)
-        part = 1.0 if operation.done else (self.cloud.timestamp() - operation.started) / span
-        # The API reference names these metrics ("nodes total", "percent done").
-        metrics = [{"name": "percent done", "intValue": str(int(min(part, 1.0) * 100))}]
-        if pools:
-            metrics.append({"name": "nodes total", "intValue": str(wanted)})
-            metrics.append({"name": "nodes done", "intValue": str(ready)})
-        return {"name": operation.name, "status": operation.status, "metrics": metrics}
-
-    def _etag(self, message: Mapping[str, Any]) -> str:
-        return fingerprint({key: value for key, value in message.items() if key != "status"})
-
-    def _label_fingerprint(self, message: Mapping[str, Any]) -> str:
-        labels = message.get("resourceLabels", {})
-        return fingerprint(labels) if labels else NO_LABELS
 
     # Making and changing.
 
@@ -397,7 +304,7 @@ class Container:
     def _begin(self, kind: str, record: Cluster, pool: str = "", **how: Any) -> Json:
         operation = operations.begin(self.cloud, kind, record, pool, **how)
         self.cloud.changed("cluster", record.key)
-        return self.operation_message(operation)
+        return messages.operation_message(self.cloud, operation)
 
     def _change_cluster(self, kind: str, record: Cluster, result: Json, *, waits: bool = False) -> Json:
         record.message["status"] = "RECONCILING"
