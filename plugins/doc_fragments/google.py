@@ -56,6 +56,7 @@ options:
       - Address of all Google APIs in the place of Google's own, such as that of the lab.
       - V(http://) is accepted for loopback only. No credentials are needed there.
       - Taken from the environment variable E(GKE_API_ENDPOINT) where it is not given.
+      - Taken from the environment variable E(GKE_API_ENDPOINT) where it is not given.
     type: str
 requirements:
   - google-auth
