@@ -274,19 +274,49 @@ def compare(
         answers = {place.name: what_if(wanted, place, inventory) for place in places}
         stopped = any(isinstance(each, Refusal) and each.scope == "pod" for each in answers.values())
         if stopped and is_placed(seen):
-            # After an error the scheduler tries again a second later, when the pods behind this one have had
-            # their turn: judge it after them. What those saw meanwhile is then no longer known.
-            others = [claims_seen[each["metadata"]["name"]] for _, more in written.pods for each in more]
-            mine = {each.meta.name for each in allocated}
-            behind = [each for each in map(Claim.from_api, others) if each.meta.name not in mine]
-            inventory = Inventory.of(slices, classes, holdings([*taken, *behind]))
-            answers = {place.name: what_if(wanted, place, inventory) for place in places}
-        problem = difference(answers, seen, allocated, tally)
+            behind = claims_behind(written, pod, claims_seen)
+            problem = retried_otherwise(
+                wanted, places, (slices, classes, taken, behind), (seen, allocated), tally
+            )
+        else:
+            problem = difference(answers, seen, allocated, tally)
         if problem:
             tally.disagreements.append((written.scenario, f"{pod['metadata']['name']}: {problem}"))
         if problem or stopped:
             return
         taken += [claim for claim in allocated if claim.allocation]
+
+
+def claims_behind(written: Written, pod: Object, claims_seen: Mapping[str, Object]) -> list[Claim]:
+    """Return the claims of the scenario's later pods, in the order of the pods."""
+    position = [each["metadata"]["name"] for each, _ in written.pods].index(pod["metadata"]["name"])
+    return [
+        Claim.from_api(claims_seen[each["metadata"]["name"]])
+        for _, claims in written.pods[position + 1 :]
+        for each in claims
+    ]
+
+
+def retried_otherwise(
+    wanted: Sequence[Any],
+    places: Sequence[Place],
+    world: tuple[Any, ...],
+    seen: tuple[Any, ...],
+    tally: Tally,
+) -> str:
+    """Return how a pod that first met an error was placed otherwise than it could be when it was tried again.
+
+    That is a second later, after some of the pods behind it have had their turn; how many is not known.
+    """
+    slices, classes, taken, behind = world
+    problem = ""
+    for count in range(len(behind), -1, -1):
+        inventory = Inventory.of(slices, classes, holdings([*taken, *behind[:count]]))
+        answers = {place.name: what_if(wanted, place, inventory) for place in places}
+        problem = difference(answers, *seen, Tally())
+        if not problem:
+            return difference(answers, *seen, tally)
+    return problem
 
 
 def difference(
