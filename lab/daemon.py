@@ -136,7 +136,7 @@ def build(
     context = Context(
         kube=Kubernetes.connect(auth, time),
         store=Store(),
-        loop=Loop(time, speed),
+        loop=Loop(time, speed, lambda error: say(f"unexpected: {error!r}")),
         faults=Faults(),
         say=say,
         chance=random.Random(seed),  # noqa: S311 - a simulation

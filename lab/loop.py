@@ -36,13 +36,17 @@ class Loop:
 
     :param speed: simulated seconds per real second; every delay given to :meth:`after` is divided
         by it, so the lab has exactly one place where time is scaled.
+    :param failed: hears of an action that raised, and the loop goes on; without it the loop ends.
     """
 
-    def __init__(self, clock: Clock, speed: float = 1.0) -> None:
+    def __init__(
+        self, clock: Clock, speed: float = 1.0, failed: Callable[[Exception], None] | None = None
+    ) -> None:
         if speed <= 0:
             raise ValueError(f"speed is {speed:g}, expected a factor above 0")
         self.clock = clock
         self.speed = speed
+        self._failed = failed
         self._timers: list[Timer] = []
         self._order = itertools.count()
         self._inbox: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
@@ -93,7 +97,15 @@ class Loop:
                 continue
             if action is None:
                 return
+            self._do(action)
+
+    def _do(self, action: Action) -> None:
+        try:
             action()
+        except Exception as error:
+            if self._failed is None:
+                raise
+            self._failed(error)
 
     def run_due(self) -> None:
         """Do what is due now, in order of time; timers set meanwhile wait for the next call."""
@@ -103,7 +115,7 @@ class Loop:
             due.append(heapq.heappop(self._timers))
         for timer in due:
             if not timer.cancelled:
-                timer.action()
+                self._do(timer.action)
 
     def _wait(self) -> float | None:
         while self._timers and self._timers[0].cancelled:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -69,5 +70,11 @@ class Work(Generic[Key]):
         try:
             self._reconcile(key)
         except KubernetesError as error:
-            self._context.say(f"{error}; again in {AGAIN_SECONDS:g} s")
-            self.add_after(AGAIN_SECONDS * self._context.loop.speed, key)
+            self._again(key, str(error))
+        except Exception as error:  # noqa: BLE001 - one broken object must not end the whole lab
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            self._again(key, f"{key}: {error!r} in {last.name}, line {last.lineno}")
+
+    def _again(self, key: Key, why: str) -> None:
+        self._context.say(f"{why}; again in {AGAIN_SECONDS:g} s")
+        self.add_after(AGAIN_SECONDS * self._context.loop.speed, key)
