@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._core.allocation import (
-    normalized_scores,
+    best_nodes,
     what_if,
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim, DeviceClass
@@ -355,10 +355,9 @@ def placed_otherwise(fits: Mapping[str, Fit], pod: Object, allocated: Sequence[C
     """Return how the pod was placed otherwise than the scores and the search said."""
     tally.placed += 1
     node = nodes_name(pod)
-    scores = normalized_scores({name: fit.score for name, fit in fits.items()})
-    best = {name for name, score in scores.items() if score == max(scores.values())}
+    best = best_nodes(fits)
     if node not in best:
-        return f"we expected one of {sorted(best)} (scores {scores}), saw {node or said(pod)}"
+        return f"we expected one of {best}, saw {node or said(pod)}"
     expected = [
         [(given.request, str(given.device), plain(given.consumed)) for given in claim.devices]
         for claim in fits[node].claims

@@ -71,3 +71,12 @@ def normalized_scores(scores: Mapping[str, int]) -> dict[str, int]:
     if highest <= 0:
         return dict.fromkeys(scores, 0)
     return {name: MAX_NODE_SCORE * score // highest * SCORE_WEIGHT for name, score in scores.items()}
+
+
+def best_nodes(answers: Mapping[str, Fit | Refusal]) -> list[str]:
+    """Return the nodes that the scheduler prefers if they differ in nothing but the chosen alternatives.
+
+    Taints, spreading, affinity and images are scores of other plugins and can outvote the order.
+    """
+    scores = normalized_scores({name: each.score for name, each in answers.items() if isinstance(each, Fit)})
+    return [name for name, score in scores.items() if score == max(scores.values())]

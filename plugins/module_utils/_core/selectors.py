@@ -45,6 +45,7 @@ _DRIVER_FIRST = re.compile(
 )
 _TEXT = r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _OPTIONAL_FIELD = re.compile(_TEXT + r"|\.\?\s*([A-Za-z_]\w*)")
+_TOKEN = re.compile(_TEXT + r"|[\[\](){},]")
 _REFERENCE = re.compile(
     r"""device\.(?:driver|allowMultipleAllocations)\b
         |device\.(?P<map>attributes|capacity)\[(?P<q>["'])(?P<domain>[^"'\\]*)(?P=q)\]
@@ -132,11 +133,41 @@ def _compile(expression: str) -> tuple[Runtime, Callable[[Any], Any]] | Judgemen
     runtime = load_runtime()
     if runtime is None:
         return Judgement("cannot judge", "cel-python is not installed (pip install cel-python)")
-    text = _OPTIONAL_FIELD.sub(lambda found: found[1] or f'.optionalField("{found[2]}")', expression)
+    text = _OPTIONAL_FIELD.sub(
+        lambda found: found[1] or f'.optionalField("{found[2]}")', _without_bind(expression)
+    )
     try:
         return runtime, runtime.compile(text)
     except runtime.parse_error:
         return Judgement("cannot judge", f"cel-python cannot parse the selector {expression!r}")
+
+
+def _without_bind(expression: str) -> str:
+    """Return the expression with ``cel.bind(a, value, body)`` written as ``[value].map(a, body)[0]``."""
+    start = expression.find("cel.bind(")
+    if start < 0:
+        return expression
+    opened = start + len("cel.bind")
+    arguments, end = _arguments(expression, opened)
+    if len(arguments) != 3:  # noqa: PLR2004 - name, value, body
+        return expression
+    name, value, body = arguments
+    rest = _without_bind(expression[end:])
+    return f"{expression[:start]}[{_without_bind(value)}].map({name.strip()}, {_without_bind(body)})[0]{rest}"
+
+
+def _arguments(expression: str, opened: int) -> tuple[list[str], int]:
+    """Return the arguments of the call whose bracket opens at ``opened``, and where it ends."""
+    arguments, depth, begin = [], 0, opened + 1
+    for token in _TOKEN.finditer(expression, opened):
+        sign = token.group()
+        depth += (sign in "([{") - (sign in ")]}") if len(sign) == 1 else 0
+        if depth == 0 or (depth == 1 and sign == ","):
+            arguments.append(expression[begin : token.start()])
+            begin = token.end()
+        if depth == 0:
+            return arguments, token.end()
+    return [], len(expression)
 
 
 def _failure(error: Exception) -> Judgement:

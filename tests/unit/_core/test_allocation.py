@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.inference.dra.plugins.module_utils._core.allocation import normalized_scores, what_if
+from ansible_collections.inference.dra.plugins.module_utils._core.allocation import (
+    best_nodes,
+    normalized_scores,
+    what_if,
+)
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim, DeviceClass
 from ansible_collections.inference.dra.plugins.module_utils._core.fits import Fit, Refusal
 from ansible_collections.inference.dra.plugins.module_utils._core.holdings import (
@@ -576,6 +580,10 @@ class TestScores:
         gpu = ask([resource_slice(devices=devices("gpu-0"))], wish(request_))
         cpu = ask([CPUS], wish(request_))
         assert (gpu.score, cpu.score) == (8, 7)
+        neither = ask([], wish(request_))
+        assert best_nodes({"c": cpu, "n": neither, "g": gpu}) == ["g"]
+        assert best_nodes({"c": cpu, "n": neither, "d": cpu}) == ["c", "d"]
+        assert best_nodes({"n": neither}) == []
 
 
 class TestDoubleAllocation:

@@ -78,6 +78,9 @@ ANSWERS = [
     ("error-and-false", f"{AT}.virtual && false", "no match"),
     ("error-or-true", f"{AT}.virtual || true", "match"),
     ("ternary", f"{AT}.rdma ? {AT}.index == 5 : false", "match"),
+    ("bind", f"cel.bind(nic, {AT}, nic.rdma && nic.index == 5)", "match"),
+    ("bind-in-bind", f'cel.bind(a, {AT}, cel.bind(b, a.ifName, b == "gpu5rdma0, (x)"))', "no match"),
+    ("bind-and-more", f"cel.bind(nic, {AT}, nic.index)  == 5 && {AT}.rdma", "match"),
     ("exists", f'{AT}.exists(key, key == "rdma")', "match"),
 ]
 
@@ -95,6 +98,7 @@ def test_answers(expression, outcome):
         pytest.param(f"{AT}.virtual", "no such key: virtual", id="C22-unguarded-attribute"),
         pytest.param(f'{AT}["virtual"] == "x"', "no such key: virtual", id="C22-unguarded-key"),
         pytest.param('device.attributes["x.io"].y == 1', "no such key: y", id="C22-unknown-domain"),
+        pytest.param(f"cel.bind(nic, {AT}, nic.virtual)", "no such key: virtual", id="C22-bound-name"),
         pytest.param(f"{AT}.ifName < 3", "no such overload", id="text-less-than-number"),
         pytest.param(f'{AT}.index.startsWith("5")', "no such overload", id="method-of-another-type"),
         pytest.param(
@@ -111,7 +115,6 @@ def test_errors_are_the_schedulers_own(expression, text):
     [
         pytest.param(f'{AT}.ifName.split("r").size() == 2', "split", id="unknown-method"),
         pytest.param("oops(device.driver)", "oops", id="unknown-function"),
-        pytest.param(f"cel.bind(x, {AT}, x.rdma)", "bind", id="bind"),
         pytest.param(f'{AT}[?"rdma"].orValue(false)', "cannot parse", id="optional-index"),
         pytest.param(f'{AT}.ifName.matches("[[:alpha:]]")', "RE2", id="regex-of-re2-only"),
         pytest.param(f'{AT}.ifName.matches("(?=g)")', "RE2", id="regex-of-python-only"),
