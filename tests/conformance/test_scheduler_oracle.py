@@ -31,11 +31,13 @@ def test_what_if_equals_the_scheduler(api, capsys):
     oracle, generator, total = Oracle(api), Generator(SEED), Tally()
     for start in range(0, SCENARIOS, BATCH):
         numbers = range(start, min(start + BATCH, SCENARIOS))
-        add(total, oracle.play([generator.scenario(number) for number in numbers]))
+        found = oracle.play([generator.scenario(number) for number in numbers])
+        add(total, found)
         with capsys.disabled():
-            print(f"\n{numbers}: {total.line()}", *total.unsettled, flush=True)
-    with capsys.disabled():
-        print(f"\nseed {SEED}: {total.line()}", *(problem for _, problem in total.disagreements), sep="\n")
+            problems = (problem for _, problem in found.disagreements)
+            print(
+                f"\nseed {SEED}, {numbers}: {total.line()}", *problems, *found.unsettled, sep="\n", flush=True
+            )
     if total.disagreements:
         scenario, problem = shrunk(oracle, *total.disagreements[0])
         pytest.fail(f"{total.line()}\n{problem}\n{json.dumps(scenario, indent=1)}", pytrace=False)
