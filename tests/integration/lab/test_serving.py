@@ -1,0 +1,118 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""vLLM pods answer through port-forward, at the pace of what they got, or die visibly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import PODS
+
+from .conftest import GPU_LABELS, L4
+
+pytestmark = pytest.mark.lab
+NODE_POOL = "cloud.google.com/gke-nodepool"
+GPU_IMAGE, CPU_IMAGE = "registry.example/p/vllm-gemma4-gpu:1", "registry.example/p/vllm-gemma4-cpu:1"
+PROBE = {"readinessProbe": {"httpGet": {"path": "/health", "port": 8000}}}
+GPU = {"name": "gpu", "deviceClassName": "gpu.nvidia.com"}
+CPU = {"name": "cpu", "deviceClassName": "dra.cpu", "capacity": {"requests": {"dra.cpu/cpu": "12"}}}
+
+
+@pytest.fixture(scope="module")
+def hardware(machines):
+    """One GPU node and one CPU node with their devices: (claim template, node selector) of each."""
+    gpu = machines.pool("g2-standard-8", accelerators=[L4], labels=GPU_LABELS)
+    cpu = machines.pool()
+    machines.installer({NODE_POOL: gpu})
+    machines.driver("gpu.nvidia.com", {NODE_POOL: gpu})
+    machines.driver("dra.cpu", {NODE_POOL: cpu})
+    for pool, driver in ((gpu, "gpu.nvidia.com"), (cpu, "dra.cpu")):
+        (node,) = machines.wait_nodes(pool, 1)
+        machines.wait_slices(node["metadata"]["name"], driver)
+    return {
+        "gpu": (machines.template(GPU), {NODE_POOL: gpu}),
+        "cpu": (machines.template(CPU), {NODE_POOL: cpu}),
+    }
+
+
+def ready(machines, name):
+    conditions = machines.seen_pod(name).get("status", {}).get("conditions", [])
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def waiting_reason(machines, name):
+    statuses = machines.seen_pod(name).get("status", {}).get("containerStatuses", [{}])
+    return statuses[0].get("state", {}).get("waiting", {}).get("reason", "")
+
+
+@contextmanager
+def forwarded(machines, lab_binaries, pod):
+    """Reach a pod as a user does: kubectl port-forward to a port of kubectl's choice."""
+    command = [
+        lab_binaries["kubectl"],
+        "--kubeconfig",
+        machines.plane.kubeconfig,
+        "port-forward",
+        pod,
+        ":8000",
+    ]
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            yield f"http://{line.split()[2]}"
+        finally:
+            process.terminate()
+
+
+def post(url, body):
+    request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return answer.read().decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "name"),
+    [("gpu", GPU_IMAGE, "NVIDIA L4"), ("cpu", CPU_IMAGE, "12 vCPUs")],
+    ids=["gpu", "cpu"],
+)
+def test_pod_answers_with_the_hardware_it_got(machines, lab_binaries, hardware, kind, image, name):
+    template, select = hardware[kind]
+    pod = machines.pod(template, image, select, PROBE)
+    machines.until(lambda: ready(machines, pod), f"{pod} ready")
+    with forwarded(machines, lab_binaries, pod) as url:
+        body = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 6}
+        assert name in json.loads(post(url, body))["choices"][0]["message"]["content"]
+        streamed = post(url, body | {"stream": True}).strip().split("\n\n")
+        assert streamed[-1] == "data: [DONE]"
+        assert len(streamed) == 1 + 6 + 2  # the role, six tokens, the end of the answer and of the stream
+        with urllib.request.urlopen(f"{url}/metrics", timeout=5) as answer:
+            assert 'vllm:generation_tokens_total{model_name="google/gemma-4-E2B-it"' in answer.read().decode()
+    command = [lab_binaries["kubectl"], "--kubeconfig", machines.plane.kubeconfig, "logs", pod]
+    logs = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
+    assert "Application startup complete." in logs
+
+
+def test_gpu_image_on_cpus_dies_visibly(machines, hardware):
+    template, select = hardware["cpu"]
+    pod = machines.pod(template, GPU_IMAGE, select, PROBE)
+    # The CPUs of the node may be held by the pod before; it leaves first.
+    for other in machines.ask(lambda: [each["metadata"]["name"] for each in pods_on(machines, select)]):
+        if other != pod:
+            machines.kube.delete(PODS, other, "default")
+    machines.until(lambda: waiting_reason(machines, pod) == "CrashLoopBackOff", "a crash loop")
+    last = machines.ask(lambda: machines.seen_pod(pod))["status"]["containerStatuses"][0]["lastState"]
+    assert last["terminated"]["message"] == "RuntimeError: Failed to infer device type"
+
+
+def pods_on(machines, select):
+    return [
+        pod
+        for pod in machines.store.all(PODS)
+        if pod["spec"].get("nodeSelector") == select and pod["metadata"]["namespace"] == "default"
+    ]
