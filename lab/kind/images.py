@@ -75,15 +75,13 @@ def _read(path: Path) -> list[bytes]:
     return debian.read_tree(path) if path.is_dir() else [path.name.encode(), path.read_bytes()]
 
 
-def ensure(docker: Docker, home: Path, say: Say, *, pull: bool = True) -> dict[str, str]:
-    """Return the reference of every image by name, building what is missing."""
-    wanted = references()
+def ensure(docker: Docker, home: Path, wanted: Mapping[str, str], say: Say, *, pull: bool = True) -> None:
+    """Have every image under its reference in ``wanted``, building what is missing."""
     missing = [image for image in IMAGES if not docker.has_image(wanted[image.name])]
     if missing:
         base = _base(docker, home, say, pull=pull)
         for image in missing:
             _build(docker, image, base, wanted[image.name], say)
-    return wanted
 
 
 def _build(docker: Docker, image: Image, base: str, reference: str, say: Say) -> None:

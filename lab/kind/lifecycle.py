@@ -34,42 +34,42 @@ class Lifecycle:
 
     def present(self, plan: Mapping[str, Any], kubeconfig: str | None) -> Result:
         """Have the cluster, its workers as the plan's pools want them, and the product's images in it."""
-        wanted = workers(plan)
+        wanted, needed = workers(plan), images.references()
+        ways = {
+            "kubeconfig": kubeconfig or str(self._clusters.kubeconfig(self._name)),
+            "programs": str(self._clusters.programs(self._name)),
+            "images": needed,
+        }
         if self._check:
-            actions = self._would(wanted, kubeconfig)
+            actions = self._would(wanted, needed, kubeconfig)
             there = self._clusters.record(self._name) is not None
-            return {"changed": bool(actions), "actions": actions, "running": there, **self._ways(kubeconfig)}
+            return {"changed": bool(actions), "actions": actions, "running": there, **ways}
         actions = self._clusters.up(self._name, wanted)
-        built = self._images()
-        loaded = self._clusters.load(self._name, list(built.values()))
+        self._build(needed)
+        loaded = self._clusters.load(self._name, list(needed.values()))
         actions += [f"loaded {reference}" for reference in loaded]
         if kubeconfig and self._write(Path(kubeconfig)):
             actions.append(f"wrote {kubeconfig}")
-        return {"changed": bool(actions), "actions": actions, "running": True, **self._ways(kubeconfig)}
+        return {"changed": bool(actions), "actions": actions, "running": True, **ways}
 
-    def _images(self) -> dict[str, str]:
+    def _build(self, needed: Mapping[str, str]) -> None:
         binaries = Binaries.from_environment(self._say)
         docker = connect(home(), self._say)
-        return images.ensure(docker, home(), self._say, pull=binaries.mirror != "off")
+        images.ensure(docker, home(), needed, self._say, pull=binaries.mirror != "off")
 
-    def _would(self, wanted: Sequence[Worker], kubeconfig: str | None) -> list[str]:
+    def _would(
+        self, wanted: Sequence[Worker], needed: Mapping[str, str], kubeconfig: str | None
+    ) -> list[str]:
         state = self._clusters.state(self._name, len(wanted))
         if state == "absent":
             return [f"create {self._name} with {len(wanted)} workers"]
         actions = self._clusters.differences(self._name, wanted) if state == "present" else [f"fail: {state}"]
         record = self._clusters.record(self._name)
         here = record.images if record else []
-        actions += [f"load {each}" for each in images.references().values() if each not in here]
+        actions += [f"load {each}" for each in needed.values() if each not in here]
         if kubeconfig and self._differs(Path(kubeconfig)):
             actions.append(f"write {kubeconfig}")
         return actions
-
-    def _ways(self, kubeconfig: str | None) -> Result:
-        return {
-            "kubeconfig": kubeconfig or str(self._clusters.kubeconfig(self._name)),
-            "programs": str(self._clusters.programs(self._name)),
-            "images": images.references(),
-        }
 
     def _differs(self, path: Path) -> bool:
         source = self._clusters.kubeconfig(self._name)
