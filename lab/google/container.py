@@ -275,7 +275,13 @@ class Container:
         cloud, token = self.cloud, self.cloud.token()
         region = places.region_of(location)
         dns_endpoint = f"gke-{token}-{cloud.project_number}.{region}.gke.goog"
-        message = defaults.cluster(wanted, location=location, version=version, dns_endpoint=dns_endpoint)
+        message = defaults.cluster(
+            wanted,
+            project=cloud.project,
+            location=location,
+            version=version,
+            dns_endpoint=dns_endpoint,
+        )
         path = cloud.path(location, "clusters", wanted["name"])
         return message | {
             "id": token * 2,

@@ -172,7 +172,7 @@ def node_pool(given: Json, cluster: Mapping[str, Any], *, self_link: str, token:
     if not given.get("upgradeSettings"):
         pool["upgradeSettings"]["maxSurge"] = 1
     pool["autoscaling"] = autoscaling(pool["autoscaling"], spot=is_spot(pool["config"]))
-    pool["networkConfig"] = network(pool, cluster, token)
+    pool["networkConfig"] = network(pool, cluster, project, token)
     pool["selfLink"] = self_link
     pool["instanceGroupUrls"] = [
         f"{compute}/projects/{project}/zones/{zone}/instanceGroupManagers/{group}" for zone in zones
@@ -190,7 +190,7 @@ def autoscaling(given: Json, *, spot: bool) -> Json:
     return {**given, "locationPolicy": policy}
 
 
-def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], token: str) -> Json:
+def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], project: str, token: str) -> Json:
     """Return the network settings of a pool, with what the automatic profile adds to them."""
     name = cluster["name"]
     settings = fill(
@@ -198,7 +198,7 @@ def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], token: str) -> 
         {
             "podRange": f"gke-{name}-pods-{cluster['id'][:8]}",
             "podIpv4CidrBlock": cluster["clusterIpv4Cidr"],
-            "subnetwork": f"projects/-/regions/{places.region_of(cluster['location'])}/"
+            "subnetwork": f"projects/{project}/regions/{places.region_of(cluster['location'])}/"
             f"subnetworks/{cluster['subnetwork']}",
         },
         depth=1,
@@ -213,7 +213,7 @@ def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], token: str) -> 
     return settings
 
 
-def cluster(given: Json, *, location: str, version: str, dns_endpoint: str) -> Json:
+def cluster(given: Json, *, project: str, location: str, version: str, dns_endpoint: str) -> Json:
     """Return a new cluster as the server reports it, without pools, endpoint and identity."""
     channel = given.get("releaseChannel") or {"channel": places.DEFAULT_CHANNEL}
     network_name, subnetwork = given.get("network", "default"), given.get("subnetwork", "default")
@@ -229,8 +229,8 @@ def cluster(given: Json, *, location: str, version: str, dns_endpoint: str) -> J
             "servicesIpv4Cidr": "34.118.224.0/20",
             "ipAllocationPolicy": {"useIpAliases": True, "stackType": "IPV4"},
             "networkConfig": {
-                "network": f"projects/-/global/networks/{network_name}",
-                "subnetwork": f"projects/-/regions/{places.region_of(location)}/subnetworks/{subnetwork}",
+                "network": f"projects/{project}/global/networks/{network_name}",
+                "subnetwork": f"projects/{project}/regions/{places.region_of(location)}/subnetworks/{subnetwork}",
                 "defaultSnatStatus": {},
                 "gatewayApiConfig": {"channel": "CHANNEL_DISABLED"},
             },
