@@ -21,23 +21,25 @@ WORDS = {
     "bound": "starts",
 }
 ROW, WIDTH, NAME = 26, 720, 190
+WIDE_COLUMNS = 4
 
 STYLE = """
 :root{--bg:#fff;--fg:#1c2024;--soft:#5f6b76;--line:#dde3e8;--card:#f5f7f9;
 --a0:#2f7d4f;--a1:#b8651a;--a2:#5b58b8;
 --p0:#c9d3dc;--p1:#e8b04b;--p2:#7aa6d8;--p3:#9b8bd0;--bad:#b3261e}
-@media(prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e6eaee;--soft:#9aa6b1;--line:#2c343b;--card:#1c2228;
---a0:#2f7d4f;--a1:#a8601f;--a2:#6a67c4;
+@media(prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e6eaee;--soft:#9aa6b1;
+--line:#2c343b;--card:#1c2228;--a0:#2f7d4f;--a1:#a8601f;--a2:#6a67c4;
 --p0:#44505a;--p1:#c9922e;--p2:#4f7fb5;--p3:#7463b0;--bad:#f2887f}}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);
 font:16px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}p{margin:.3rem 0}.soft{color:var(--soft)}
 .cards{display:flex;flex-wrap:wrap;gap:.8rem;margin-top:1.2rem}
-.card{background:var(--card);border-radius:.6rem;padding:.7rem 1rem;flex:1 1 9rem}
+.card{background:var(--card);border-radius:.6rem;padding:.7rem 1rem;flex:1 1 7.5rem}
 .card b{display:block;font-size:1.5rem}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;padding:.4rem .7rem .4rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{color:var(--soft);font-weight:500}code{font-size:.85em;overflow-wrap:anywhere}
+.wide table{min-width:46rem}
 .chip{display:inline-block;padding:0 .55rem;border-radius:1rem;color:#fff}
 .a0{background:var(--a0)}.a1{background:var(--a1)}.a2{background:var(--a2)}
 svg{width:100%;min-width:36rem;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--fg)}
@@ -93,10 +95,11 @@ def _cards(report: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"<div class='cards'>{body}</div>"
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def _table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     heads = "".join(f"<th>{escape(text)}</th>" for text in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<div class='scroll'><table><tr>{heads}</tr>{body}</table></div>" if body else ""
+    wide = " wide" if len(head) > WIDE_COLUMNS else ""
+    return f"<div class='scroll{wide}'><table><tr>{heads}</tr>{body}</table></div>" if body else ""
 
 
 def _steps(steps: Iterable[Mapping[str, Any]], names: Sequence[str]) -> str:
@@ -156,16 +159,13 @@ def _cost(cost: Mapping[str, Any]) -> str:
 
 
 def _time_line(replicas: Sequence[Mapping[str, Any]]) -> str:
-    """Return a bar per replica: how long it waited for devices, image, node and start."""
+    """Return a bar per replica from its creation: how long it waited for each of the steps to serving."""
     seen = [(replica, _moments(replica["phases"])) for replica in replicas]
-    moments = [moment for _, found in seen for moment in found.values()]
-    if not moments:
+    seen = [(replica, moments) for replica, moments in seen if "created" in moments]
+    if not seen:
         return ""
-    first, last = min(moments), max(moments)
-    scale = (WIDTH - NAME - 60) / max((last - first).total_seconds(), 1.0)
-
-    def x(moment: datetime) -> float:
-        return NAME + (moment - first).total_seconds() * scale
+    seconds = max((max(found.values()) - found["created"]).total_seconds() for _, found in seen)
+    scale = (WIDTH - NAME - 60) / max(seconds, 1.0)
 
     bars = []
     for index, (replica, found) in enumerate(seen):
@@ -174,16 +174,14 @@ def _time_line(replicas: Sequence[Mapping[str, Any]]) -> str:
         bars.append(f"<text x='0' y='{top + 17}'>{escape(label)}</text>")
         reached = [name for name in PHASES if name in found]
         for number, (begin, end) in enumerate(pairwise(reached)):
-            left, width = x(found[begin]), max(x(found[end]) - x(found[begin]), 1.5)
+            left = NAME + (found[begin] - found["created"]).total_seconds() * scale
+            width = max((found[end] - found[begin]).total_seconds() * scale, 1.5)
             bars.append(
                 f"<rect class='p{number}' x='{left:.1f}' y='{top + 6}' width='{width:.1f}' height='14' rx='3'>"
                 f"<title>{WORDS[begin]}: {(found[end] - found[begin]).total_seconds():.1f} s</title></rect>"
             )
     bottom = len(seen) * ROW + 16
-    seconds = (last - first).total_seconds()
-    axis = (
-        f"<text x='{NAME}' y='{bottom}'>0 s</text><text x='{WIDTH - 60}' y='{bottom}'>{seconds:.0f} s</text>"
-    )
+    axis = f"<text x='{NAME}' y='{bottom}'>created</text><text x='{WIDTH - 60}' y='{bottom}'>{seconds:.0f} s</text>"
     keys = "".join(
         f"<span class='key' style='background:var(--p{number})'></span>{word}"
         for number, word in enumerate(WORDS.values())
