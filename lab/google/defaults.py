@@ -215,6 +215,7 @@ def network(pool: Mapping[str, Any], cluster: Mapping[str, Any], project: str, t
 
 def cluster(given: Json, *, project: str, location: str, version: str, dns_endpoint: str) -> Json:
     """Return a new cluster as the server reports it, without pools, endpoint and identity."""
+    region = places.region_of(location)
     channel = given.get("releaseChannel") or {"channel": places.DEFAULT_CHANNEL}
     network_name, subnetwork = given.get("network", "default"), given.get("subnetwork", "default")
     filled = fill(
@@ -230,7 +231,7 @@ def cluster(given: Json, *, project: str, location: str, version: str, dns_endpo
             "ipAllocationPolicy": {"useIpAliases": True, "stackType": "IPV4"},
             "networkConfig": {
                 "network": f"projects/{project}/global/networks/{network_name}",
-                "subnetwork": f"projects/{project}/regions/{places.region_of(location)}/subnetworks/{subnetwork}",
+                "subnetwork": f"projects/{project}/regions/{region}/subnetworks/{subnetwork}",
                 "defaultSnatStatus": {},
                 "gatewayApiConfig": {"channel": "CHANNEL_DISABLED"},
             },
