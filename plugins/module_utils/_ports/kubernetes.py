@@ -15,12 +15,73 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import urllib3
 
 from .clock import Clock, Deadline, SystemClock
 from .connection import Connection, resolve
+from .errors import (
+    Conflict,
+    DeadlineExceeded,
+    Forbidden,
+    Gone,
+    KubernetesError,
+    NotFound,
+    Unreachable,
+    error_from,
+    error_of,
+)
+from .resources import (
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    COMPUTE_CLASSES,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    DEVICE_CLASSES,
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    RESOURCE_QUOTAS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SLICES,
+    Resource,
+)
+from .transport import lines, make_pool, plain, retry_after
+
+__all__ = [
+    "CLAIMS",
+    "CLAIM_TEMPLATES",
+    "COMPUTE_CLASSES",
+    "DAEMON_SETS",
+    "DEPLOYMENTS",
+    "DEVICE_CLASSES",
+    "EVENTS",
+    "LEASES",
+    "NAMESPACES",
+    "NODES",
+    "PODS",
+    "REPLICA_SETS",
+    "RESOURCE_QUOTAS",
+    "SECRETS",
+    "SERVICE_ACCOUNTS",
+    "SLICES",
+    "Conflict",
+    "DeadlineExceeded",
+    "Event",
+    "Forbidden",
+    "Gone",
+    "Kubernetes",
+    "KubernetesError",
+    "Listing",
+    "NotFound",
+    "Resource",
+    "Unreachable",
+]
 
 PAGE = 500
 REQUEST_SECONDS = 60.0
@@ -40,93 +101,6 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 Body = Mapping[str, Any]
 Items = list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Resource:
-    """One kind of object as the API addresses it; ``group`` is empty for the core API."""
-
-    group: str
-    version: str
-    plural: str
-    kind: str
-    namespaced: bool = True
-
-    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        parts = [root + inside, self.plural, name, subresource]
-        return "/".join(part for part in parts if part)
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-
-DRA = "resource.k8s.io"
-CLAIMS = Resource(DRA, "v1", "resourceclaims", "ResourceClaim")
-CLAIM_TEMPLATES = Resource(DRA, "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
-SLICES = Resource(DRA, "v1", "resourceslices", "ResourceSlice", namespaced=False)
-DEVICE_CLASSES = Resource(DRA, "v1", "deviceclasses", "DeviceClass", namespaced=False)
-PODS = Resource("", "v1", "pods", "Pod")
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-EVENTS = Resource("", "v1", "events", "Event")
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
-SECRETS = Resource("", "v1", "secrets", "Secret")
-RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
-REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
-DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
-LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
-COMPUTE_CLASSES = Resource("cloud.google.com", "v1", "computeclasses", "ComputeClass", namespaced=False)
-
-
-class KubernetesError(Exception):
-    """An answer other than success, or none.
-
-    ``status`` is the HTTP code (0: no answer), ``reason`` the API's own word for it, ``attempted``
-    the verb and path.
-    """
-
-    def __init__(self, attempted: str, status: int, reason: str, message: str) -> None:
-        super().__init__(f"{attempted}: {f'{status} ' if status else ''}{reason}: {message}")
-        self.attempted = attempted
-        self.status = status
-        self.reason = reason
-        self.message = message
-
-
-class NotFound(KubernetesError):
-    """The object, or the API that serves it, does not exist."""
-
-
-class Forbidden(KubernetesError):
-    """Who we are may not do this."""
-
-
-class Conflict(KubernetesError):
-    """Somebody else wrote first, or the object exists."""
-
-
-class Gone(KubernetesError):
-    """The resource version is too old: list again."""
-
-
-class Unreachable(KubernetesError):
-    """No answer at all, for as long as was allowed."""
-
-
-class DeadlineExceeded(KubernetesError):
-    """The deadline of the whole operation passed."""
-
-
-ERRORS: dict[int, type[KubernetesError]] = {
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    410: Gone,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,25 +413,6 @@ class Kubernetes:
         return headers
 
 
-def make_pool(connection: Connection) -> urllib3.PoolManager:
-    options: dict[str, Any] = {"maxsize": 16}
-    if connection.host.startswith("https"):
-        options["ssl_context"] = connection.ssl_context()
-        if connection.server_name:
-            options["server_hostname"] = connection.server_name
-    if connection.proxy and not bypassed(connection):
-        headers = urllib3.make_headers(**connection.proxy_headers)  # type: ignore[arg-type]
-        return urllib3.ProxyManager(connection.proxy, proxy_headers=headers, **options)
-    return urllib3.PoolManager(**options)
-
-
-def bypassed(connection: Connection) -> bool:
-    """Return whether ``no_proxy`` names the API server or a domain it lies in."""
-    host = urlsplit(connection.host).hostname or ""
-    entries = [entry.strip().lstrip(".") for entry in connection.no_proxy.split(",")]
-    return any(entry and (host == entry or host.endswith(f".{entry}")) for entry in entries)
-
-
 def selectors(label_selector: str, field_selector: str) -> dict[str, str]:
     query = {"labelSelector": label_selector, "fieldSelector": field_selector}
     return {name: value for name, value in query.items() if value}
@@ -467,43 +422,8 @@ def dry(*, dry_run: bool) -> dict[str, str]:
     return {"dryRun": "All"} if dry_run else {}
 
 
-def lines(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """Yield the lines of a streamed answer as they arrive."""
-    rest = b""
-    for chunk in answer.stream(None):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from (line for line in whole if line)
-
-
 def event_from(attempted: str, message: dict[str, Any]) -> Event:
     body = message["object"]
     if message["type"] == "ERROR":
         raise error_of(attempted, int(body.get("code", 0)), body)
     return Event(message["type"], body)
-
-
-def error_from(attempted: str, status: int, data: bytes) -> KubernetesError:
-    try:
-        body = json.loads(data)
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        body = {"message": data.decode(errors="replace").strip()[:300]}
-    return error_of(attempted, status, body)
-
-
-def error_of(attempted: str, status: int, body: Body) -> KubernetesError:
-    reason = str(body.get("reason") or "Error")
-    return ERRORS.get(status, KubernetesError)(attempted, status, reason, body.get("message", ""))
-
-
-def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds the server asks for (``Retry-After``), 0 where it does not say."""
-    value = headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else 0.0
-
-
-def plain(error: Exception) -> str:
-    """Return a transport error without urllib3's object addresses."""
-    reason = getattr(error, "reason", None) or error
-    return str(reason).split(": ", 1)[-1]
