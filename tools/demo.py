@@ -1,7 +1,8 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the main job on the lab, from nothing to a report: the lab's programs, then ``site.yml``.
+"""Run the main job on the lab, from nothing to a report: the lab's programs, then ``site.yml``
+and the scale demo.
 
 What ran before is used again: with the programs built and the lab up, only what changed is done.
 """
@@ -14,10 +15,19 @@ import time
 
 import snapshot
 
-REPORTS = [snapshot.ROOT / "build" / "demo" / name for name in ("report.html", "report.json")]
+OUTPUT = snapshot.ROOT / "build" / "demo"
+REPORTS = [OUTPUT / name for name in ("report.html", "report.json")]
+ON_THE_LAB = [
+    "ansible-playbook",
+    "--inventory",
+    "inventories/lab",
+    "--extra-vars",
+    f"inference_output={OUTPUT}",
+]
 STAGES = (
     ("the lab's programs", ["dra-lab", "binaries"]),
-    ("the main job", ["ansible-playbook", "--inventory", "inventories/lab", "site.yml"]),
+    ("the main job", [*ON_THE_LAB, "site.yml"]),
+    ("the scale demo", [*ON_THE_LAB, "playbooks/scale_demo.yml"]),
 )
 
 

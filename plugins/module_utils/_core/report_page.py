@@ -32,7 +32,8 @@ STYLE = """
 --p0:#44505a;--p1:#c9922e;--p2:#4f7fb5;--p3:#7463b0;--bad:#f2887f}}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);
 font:16px/1.5 system-ui,sans-serif}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}p{margin:.3rem 0}.soft{color:var(--soft)}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}
+p{margin:.3rem 0}.soft{color:var(--soft)}
 .cards{display:flex;flex-wrap:wrap;gap:.8rem;margin-top:1.2rem}
 .card{background:var(--card);border-radius:.6rem;padding:.7rem 1rem;flex:1 1 7.5rem}
 .card b{display:block;font-size:1.5rem}
@@ -175,13 +176,17 @@ def _time_line(replicas: Sequence[Mapping[str, Any]]) -> str:
         reached = [name for name in PHASES if name in found]
         for number, (begin, end) in enumerate(pairwise(reached)):
             left = NAME + (found[begin] - found["created"]).total_seconds() * scale
-            width = max((found[end] - found[begin]).total_seconds() * scale, 1.5)
+            took = (found[end] - found[begin]).total_seconds()
             bars.append(
-                f"<rect class='p{number}' x='{left:.1f}' y='{top + 6}' width='{width:.1f}' height='14' rx='3'>"
-                f"<title>{WORDS[begin]}: {(found[end] - found[begin]).total_seconds():.1f} s</title></rect>"
+                f"<rect class='p{number}' x='{left:.1f}' y='{top + 6}' "
+                f"width='{max(took * scale, 1.5):.1f}' height='14' rx='3'>"
+                f"<title>{WORDS[begin]}: {took:.1f} s</title></rect>"
             )
     bottom = len(seen) * ROW + 16
-    axis = f"<text x='{NAME}' y='{bottom}'>created</text><text x='{WIDTH - 60}' y='{bottom}'>{seconds:.0f} s</text>"
+    axis = (
+        f"<text x='{NAME}' y='{bottom}'>created</text>"
+        f"<text x='{WIDTH - 60}' y='{bottom}'>{seconds:.0f} s</text>"
+    )
     keys = "".join(
         f"<span class='key' style='background:var(--p{number})'></span>{word}"
         for number, word in enumerate(WORDS.values())
