@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .choice import Chosen, chosen_alternatives
-from .claim_state import DEFAULT_BINDING_TIMEOUT
+from .claim_state import DEFAULT_BINDING_TIMEOUT, judge_claim
+from .claims import Claim
 from .cluster import Cluster
 from .fitting import Fitting
 from .holdings import double_allocations
 from .images import image_verdicts
+from .lint import rail_lint
 from .pending import pending_verdicts
 from .pods import Pod
 from .verdict import Verdict
@@ -79,14 +81,51 @@ def cluster_verdicts(cluster: Cluster) -> list[Verdict]:
 def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int) -> PodDiagnosis:
     claims = [link.claim for link in pod_claims(pod, cluster.claims, cluster.templates) if link.claim]
     chosen = tuple(each for claim in claims for each in chosen_alternatives(pod, claim, cluster, fitting))
+    evicted = tuple(_eviction(pod))
     if pod.has_ended:
-        return PodDiagnosis(pod, "ended", (), chosen)
+        return PodDiagnosis(pod, "ended", evicted, chosen)
     if not pod.node_name:
         is_waiting = bool(claims) and all(claim.allocation for claim in claims)
         verdicts = pending_verdicts(pod, cluster, fitting, binding_timeout)
-        return PodDiagnosis(pod, "waiting" if is_waiting else "pending", tuple(verdicts), chosen)
-    verdicts = [*_preparation(pod, cluster), *image_verdicts(pod, claims)]
+        return PodDiagnosis(pod, "waiting" if is_waiting else "pending", (*evicted, *verdicts), chosen)
+    verdicts = [
+        *evicted,
+        *_preparation(pod, cluster),
+        *image_verdicts(pod, claims),
+        *_of_claims(pod, claims, cluster, binding_timeout),
+    ]
     return PodDiagnosis(pod, "running" if pod.phase == "Running" else "starting", tuple(verdicts), chosen)
+
+
+def _eviction(pod: Pod) -> Iterator[Verdict]:
+    """Yield the verdict on a pod that has to go because a device of its claims was tainted."""
+    target = pod.condition("DisruptionTarget")
+    if target is not None and target.reason == "DeletionByDeviceTaintManager":
+        yield Verdict(
+            "error",
+            "EvictedByDeviceTaint",
+            pod.subject,
+            observed=target.message or "a device got a taint with effect NoExecute",
+            expected="devices without a NoExecute taint, or a toleration in the request",
+            advice="look at the device's taint in its slice; the driver or an administrator set it",
+        )
+
+
+def _of_claims(
+    pod: Pod, claims: Iterable[Claim], cluster: Cluster, binding_timeout: int
+) -> Iterator[Verdict]:
+    """Yield what is wrong with the claims of a pod that has its node."""
+    for claim in claims:
+        report = judge_claim(
+            claim,
+            now=cluster.now,
+            binding_timeout=binding_timeout,
+            pods=cluster.pods,
+            pools=cluster.inventory.pools or None,
+            wanted_by=pod,
+        )
+        yield from (each for each in report.verdicts if each.at_least("warning"))
+        yield from rail_lint(claim, cluster.inventory)
 
 
 def _preparation(pod: Pod, cluster: Cluster) -> Iterator[Verdict]:

@@ -83,6 +83,15 @@ class Inventory:
             self._seen[key] = self.index.on_node(place.name, place.labels)
         return self._seen[key]
 
+    def device(self, identity: DeviceId) -> Device | None:
+        """Return a published device of the newest generation, None where nobody publishes it."""
+        pool = self.pools.get(identity.pool_id)
+        for each in pool.slices if pool else ():
+            for device in each.devices:
+                if device.name == identity.device:
+                    return device
+        return None
+
     def whole_pool(self, pool: NodePool[ResourceSlice]) -> Sequence[ResourceSlice]:
         """Return all slices of the node's generation of a pool, including those that do not reach the node.
 

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from .claims import Claim
 from .constraints import applies
 from .inventory import Inventory
 from .verdict import Verdict
+
+PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+_GPU = re.compile(r"gpu-(\d+)")
+_RAIL = re.compile(r"gpu(\d+)rdma")
 
 
 def constraint_lint(claim: Claim, inventory: Inventory) -> Iterator[Verdict]:
@@ -43,6 +48,32 @@ def constraint_lint(claim: Claim, inventory: Inventory) -> Iterator[Verdict]:
                 expected="an attribute that the devices of every covered request have",
                 advice="correct the name; the API takes any",
             )
+
+
+def rail_lint(claim: Claim, inventory: Inventory) -> Iterator[Verdict]:
+    """Yield a warning for a GPU and a NIC that share a PCIe root and belong to different rails.
+
+    Two GPUs and two NICs sit below each root of an A3 Ultra; equal roots pair any of them, in the order of
+    the slice (observed on Kubernetes 1.36.3). The rail is in the names: ``gpu-5`` and ``gpu5rdma0``.
+    """
+    if not any(each.match_attribute == PCIE_ROOT for each in claim.devices.constraints):
+        return
+    rails: dict[str, str] = {}
+    for given in claim.allocation.devices if claim.allocation else ():
+        device = inventory.device(given.id)
+        name = device.attributes.get(f"{given.driver}/ifName") if device else None
+        match = _RAIL.match(str(name.value)) if name else _GPU.fullmatch(given.device)
+        if match:
+            rails[str(given.id)] = match[1]
+    if len(set(rails.values())) > 1 and len(rails) == 2:  # noqa: PLR2004 - a pair
+        yield Verdict(
+            "warning",
+            "RailCrossed",
+            claim.subject,
+            observed=" and ".join(f"{device} is of rail {rail}" for device, rail in rails.items()),
+            expected="GPU and NIC of one rail",
+            advice="the constraint compares roots, not rails; select the NIC by its ifName in each claim",
+        )
 
 
 def _is_published(name: str, inventory: Inventory) -> bool:

@@ -10,7 +10,7 @@ allocate all claims"); slices and claims tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .allocation import missing_class
@@ -21,6 +21,7 @@ from .cluster import Cluster
 from .fits import Fit
 from .fitting import Fitting
 from .lint import constraint_lint
+from .nodes import Node
 from .pods import Pod
 from .shortages import advised, shortage_verdicts
 from .verdict import Status, Verdict
@@ -135,7 +136,7 @@ def _devices(
         yield from _kept_away(pod, where.kept_away)
     else:
         answers = fitting.answers(wanted, where)
-        yield _fits(pod, [name for name, answer in answers.items() if isinstance(answer, Fit)])
+        yield _fits(pod, [name for name, answer in answers.items() if isinstance(answer, Fit)], where.nodes)
 
 
 def _no_node(pod: Pod, cluster: Cluster, kept_away: Mapping[str, list[str]]) -> Iterator[Verdict]:
@@ -156,11 +157,16 @@ def _kept_away(
         yield _verdict(pod, reason, text, "a node that the pod may go to", status)
 
 
-def _fits(pod: Pod, fits: Sequence[str]) -> Verdict:
+def _fits(pod: Pod, fits: Sequence[str], nodes: Iterable[Node]) -> Verdict:
     """Return the verdict on a pod whose devices are there: something else, or only time, is missing."""
     scheduled = pod.condition("PodScheduled")
     message = scheduled.message if scheduled else ""
     insufficient = [part.strip() for part in message.split(",") if "Insufficient" in part]
+    if any("nvidia.com/gpu" in part for part in insufficient) and not any(
+        node.allocatable.get("nvidia.com/gpu", "0") not in {"", "0"} for node in nodes
+    ):
+        text = f"{'; '.join(insufficient)}; no node that the pod may go to offers nvidia.com/gpu at all"
+        return _verdict(pod, "DevicePluginDisabled", text, "the device plugin, or claims for GPUs", "error")
     if insufficient:
         return _verdict(
             pod, "NodeResourcesInsufficient", "; ".join(insufficient), "room for the pod's requests", "error"

@@ -82,6 +82,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "DeviceClassMissing": "A device class does not exist; one missing class of an alternative stops the "
     "whole pod.",
     "DeviceInUse": "Other claims hold the devices.",
+    "DevicePluginDisabled": "A pod asks for nvidia.com/gpu, and no node offers it: the device plugin is off.",
     "DevicesCompete": "Each request alone could be served, all of them together cannot.",
     "DevicesStranded": "Free devices cannot be used because other claims hold their partners.",
     "DoubleAllocated": "A device is given out more than once, or shares of it exceed its capacity.",
@@ -89,6 +90,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "twice.",
     "DriverNotRegistered": "The kubelet does not know a driver of the claim on the pod's node.",
     "DriverSlicesMissing": "The driver of a device class publishes nothing for the node.",
+    "EvictedByDeviceTaint": "A device of the pod's claims got a taint that ends the pod.",
     "FitsNow": "The pod's claims fit now; something else or only time is missing.",
     "Fragmented": "Enough devices are free, but not on one node.",
     "FreeAtTheTime": "The devices of an earlier alternative were given away only after this claim was "
@@ -108,6 +110,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "PoolInBackoff": "A node pool could not grow and is not tried again for a while.",
     "PreparationFailed": "A driver could not prepare the devices on the node.",
     "QuotaExceeded": "A quota forbids it: of the namespace for claims, of the project for machines.",
+    "RailCrossed": "A GPU and a NIC share a PCIe root and belong to different rails.",
     "RequestUnsupported": "A request or constraint is of a kind that is not known.",
     "ScaleUpStarted": "The autoscaler is growing a pool for the pod.",
     "ScaleUpWouldNotHelp": "The autoscaler sees no device on the node it imagines, so no pool grows.",

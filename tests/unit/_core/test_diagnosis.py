@@ -508,6 +508,15 @@ class TestNodes:
         assert verdict.reason == "NodeResourcesInsufficient"
         assert "Insufficient cpu" in verdict.observed
 
+    def test_the_device_plugin_is_off(self):
+        plain = waiting()
+        plain[0]["status"] |= unschedulable(
+            "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. no new claims"
+        )
+        plugin = node(allocatable={"nvidia.com/gpu": "4"})
+        assert only(cluster(plain, gpus(), nics(), node())).verdicts[0].reason == "DevicePluginDisabled"
+        assert only(cluster(plain, gpus(), nics(), plugin)).verdicts[0].reason == "NodeResourcesInsufficient"
+
     @pytest.mark.parametrize("size", [pytest.param("8", id="C28-claim-larger-than-any-node")])
     def test_no_device_is_large_enough(self, size):
         found = only(cluster(waiting(**FUNGIBLE), cpus(size=size), node("node-c")))
@@ -642,6 +651,29 @@ class TestWaiting:
 
 
 class TestBound:
+    @pytest.mark.parametrize("name", [pytest.param("gone", id="C10-device-no-longer-published")])
+    def test_what_is_wrong_with_its_claims(self, name):
+        found = only(cluster(allocated(result(name), node="node-a", phase="Running"), gpus(), node()))
+        assert reasons(found) == ["AllocatedDeviceGone"]
+
+    @pytest.mark.parametrize("phase", [pytest.param("Failed", id="C24-tainted-while-in-use")])
+    def test_evicted_by_a_device_taint(self, phase):
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByDeviceTaintManager"}
+        gone = pod(node="node-a", status={"phase": phase, "conditions": [condition]})
+        assert reasons(only(cluster(gone, node()))) == ["EvictedByDeviceTaint"]
+
+    @pytest.mark.parametrize(("rail", "found"), [(5, []), (4, ["RailCrossed"])], ids=["same", "crossed"])
+    def test_rails(self, rail, found):
+        root = {ROOT: {"string": "root-0"}}
+        nic = device("nic", attributes={**root, "ifName": {"string": f"gpu{rail}rdma0"}})
+        slices = [
+            resource_slice("g", devices=[device("gpu-5", attributes=root)]),
+            resource_slice("n", driver=NIC, devices=[nic]),
+        ]
+        objects = allocated(result("gpu-5"), nic_result("nic"), node="node-a", phase="Running")
+        objects[1]["spec"]["devices"]["constraints"] = [{"matchAttribute": ROOT}]
+        assert reasons(only(cluster(objects, *slices, node()))) == found
+
     @pytest.mark.parametrize(
         ("message", "reason"),
         [
