@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 # One option per group that no module would have for another reason.
-SIGN = {"kubernetes": "kubeconfig", "google": "auth_kind"}
+SIGN = {"kubernetes": "api_key", "google": "auth_kind"}
 
 
 @pytest.fixture(scope="module")
