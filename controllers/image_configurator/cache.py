@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock
@@ -75,6 +77,27 @@ def trim_claim(claim: Object, gate: Gate) -> dict[str, Any] | None:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One object as JSON text: a fifth of the memory of its dictionaries, decoded when looked at."""
+
+    uid: str
+    version: str
+    text: str
+    allocation: str = ""
+    seen: float = 0.0
+
+    def object(self) -> dict[str, Any]:
+        decoded: dict[str, Any] = json.loads(self.text)
+        return decoded
+
+
+def _held(trimmed: Object, allocation: str = "", seen: float = 0.0) -> Held:
+    metadata = trimmed["metadata"]
+    text = json.dumps(trimmed, separators=(",", ":"))
+    return Held(metadata["uid"], metadata.get("resourceVersion", ""), text, allocation, seen)
+
+
 class Cache:
     """Gated claims and unbound pods by name; safe to use from many threads.
 
@@ -87,18 +110,20 @@ class Cache:
         self._clock = clock
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._claims: dict[Key, dict[str, Any]] = {}
-        self._pods: dict[Key, dict[str, Any]] = {}
+        self._claims: dict[Key, Held] = {}
+        self._pods: dict[Key, Held] = {}
         self._users: defaultdict[Key, set[Key]] = defaultdict(set)
 
     def claim(self, key: Key) -> Object | None:
         with self._lock:
-            return self._claims.get(key)
+            held = self._claims.get(key)
+        return {**held.object(), "seen": held.seen} if held else None
 
     def users(self, claim: Key) -> list[Object]:
         """Return the unbound pods that use the claim."""
         with self._lock:
-            return [self._pods[key] for key in self._users.get(claim, ())]
+            held = [self._pods[key] for key in self._users.get(claim, ())]
+        return [pod.object() for pod in held]
 
     def put_claim(self, claim: Object) -> list[Key]:
         """Remember a claim; return the keys whose decision may have changed."""
@@ -110,13 +135,14 @@ class Cache:
             if trimmed is None:
                 self._claims.pop(key, None)
                 return []
-            if known and allocation_id(known) == allocation_id(trimmed):
-                trimmed["seen"] = known["seen"]
+            allocation = allocation_id(trimmed)
+            if known and known.allocation == allocation:
+                seen = known.seen
             else:
-                trimmed["seen"] = self._clock.monotonic()
+                seen = self._clock.monotonic()
                 if not trimmed["status"]["devices"]:
                     self._metrics.count("allocations_total")
-            self._claims[key] = trimmed
+            self._claims[key] = _held(trimmed, allocation, seen)
             return [key]
 
     def drop_claim(self, claim: Object) -> list[Key]:
@@ -135,7 +161,7 @@ class Cache:
             if _newer(self._pods.get(key), pod):
                 return []
             self._forget(key)
-            self._pods[key] = trimmed
+            self._pods[key] = _held(trimmed)
             claims = claim_keys(trimmed)
             for claim in claims:
                 self._users[claim].add(key)
@@ -174,7 +200,7 @@ class Cache:
 
     def _forget(self, key: Key) -> list[Key]:
         known = self._pods.pop(key, None)
-        claims = claim_keys(known) if known else []
+        claims = claim_keys(known.object()) if known else []
         for claim in claims:
             self._users[claim].discard(key)
             if not self._users[claim]:
@@ -186,13 +212,13 @@ def _pick(mapping: Object, fields: Iterable[str]) -> dict[str, Any]:
     return {field: mapping[field] for field in fields if field in mapping}
 
 
-def _newer(known: Object | None, candidate: Object) -> bool:
+def _newer(known: Held | None, candidate: Object) -> bool:
     """Return whether what is known is newer than an event that arrives late.
 
     Answers to our own writes overtake the watch. Resource versions of one resource are comparable
     as integers (KEP-5504).
     """
-    if known is None or known["metadata"]["uid"] != candidate["metadata"]["uid"]:
+    if known is None or known.uid != candidate["metadata"]["uid"]:
         return False
-    versions = [obj["metadata"].get("resourceVersion", "") for obj in (known, candidate)]
+    versions = known.version, candidate["metadata"].get("resourceVersion", "")
     return all(v.isdigit() for v in versions) and int(versions[0]) > int(versions[1])

@@ -11,15 +11,14 @@ from typing import Any
 
 import urllib3
 
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
-    CLAIMS,
+from ansible_collections.inference.dra.plugins.module_utils._ports.errors import (
     Conflict,
-    Kubernetes,
     Unreachable,
     error_from,
-    make_pool,
-    plain,
 )
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes
+from ansible_collections.inference.dra.plugins.module_utils._ports.resources import CLAIMS
+from ansible_collections.inference.dra.plugins.module_utils._ports.transport import make_pool, plain
 
 from .claim_bytes import claim_uid, still_allocates, with_devices
 from .contract import COMPONENT

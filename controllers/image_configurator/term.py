@@ -16,7 +16,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     CLAIMS,
     PODS,
     SLICES,
-    Event,
+    Gone,
     Kubernetes,
     KubernetesError,
     Resource,
@@ -133,20 +133,29 @@ class Term:
 
     def _feed(self, feed: Feed) -> None:
         """Keep the cache in step with the API server and queue every claim that is affected."""
-        for change in self._api.follow(feed.resource, field_selector=feed.selector):
+        while not self._over.is_set():
+            # Taken page by page: a list of thousands of whole pods would not fit into our memory.
+            listing = self._api.list(feed.resource, field_selector=feed.selector)
+            self._enqueue(feed.replace(listing))
+            self._not_ready.pop(feed.resource.plural, None)
+            try:
+                self._watch(feed, listing.resource_version)
+            except Gone:
+                continue
+
+    def _watch(self, feed: Feed, resource_version: str) -> None:
+        events = self._api.watch(feed.resource, resource_version, field_selector=feed.selector)
+        for event in events:
             if self._over.is_set():
                 return
-            if not isinstance(change, Event):
-                keys = feed.replace(change)
-                self._not_ready.pop(feed.resource.plural, None)
-            elif change.type == "BOOKMARK":
-                continue
-            elif change.type == "DELETED":
-                keys = feed.drop(change.object)
-            else:
-                keys = feed.put(change.object)
-            for key in keys:
-                self._queue.add(key)
+            if event.type == "DELETED":
+                self._enqueue(feed.drop(event.object))
+            elif event.type != "BOOKMARK":
+                self._enqueue(feed.put(event.object))
+
+    def _enqueue(self, keys: list[Key]) -> None:
+        for key in keys:
+            self._queue.add(key)
 
     def _work(self) -> None:
         while (key := self._queue.take()) is not None:

@@ -16,8 +16,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     DEVICE_CLASSES,
     PODS,
     SLICES,
-    make_pool,
 )
+from ansible_collections.inference.dra.plugins.module_utils._ports.transport import make_pool
 
 pytestmark = pytest.mark.lab
 DRIVER = "image-configurator.x-k8s.io"
