@@ -273,7 +273,7 @@ def compare(
         wanted = [Claim.from_api(each).devices for each in claims]
         answers = {place.name: what_if(wanted, place, inventory) for place in places}
         stopped = any(isinstance(each, Refusal) and each.scope == "pod" for each in answers.values())
-        if stopped and is_placed(seen):
+        if stopped:
             behind = claims_behind(written, pod, claims_seen)
             problem = retried_otherwise(
                 wanted, places, (slices, classes, taken, behind), (seen, allocated), tally
@@ -304,13 +304,14 @@ def retried_otherwise(
     seen: tuple[Any, ...],
     tally: Tally,
 ) -> str:
-    """Return how a pod that first met an error was placed otherwise than it could be when it was tried again.
+    """Return how a pod that meets an error was judged otherwise than at any of its turns.
 
-    That is a second later, after some of the pods behind it have had their turn; how many is not known.
+    After an error the scheduler tries again a second later, when some of the pods behind it have had their
+    turn; how many is not known.
     """
     slices, classes, taken, behind = world
     problem = ""
-    for count in range(len(behind), -1, -1):
+    for count in range(len(behind) + 1):
         inventory = Inventory.of(slices, classes, holdings([*taken, *behind[:count]]))
         answers = {place.name: what_if(wanted, place, inventory) for place in places}
         problem = difference(answers, *seen, Tally())
