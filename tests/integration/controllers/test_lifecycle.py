@@ -21,6 +21,7 @@ from ansible_collections.inference.dra.controllers.image_configurator.worker imp
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
+    DEVICE_CLASSES,
     EVENTS,
     LEASES,
     PODS,
@@ -97,18 +98,18 @@ def test_the_next_allocation_is_answered_anew(gate_open, workload, api, kit):
     key = (workload.namespace, claim["metadata"]["name"])
     first = claim["status"]["allocation"]["devices"]["results"][-1]["shareID"]
     assert worker(api, kit).handle(key) is None
+    correction = {"spec": {"config": [kit.image_config("vllm", "fixed:1")]}}
+    api.merge_patch(DEVICE_CLASSES, "dra.cpu", correction)
 
     def again(known):
         allocation = known[key[1]]["status"].get("allocation")
         return allocation and allocation["devices"]["results"][-1]["shareID"] != first
 
-    workload.claims(again)
-    corrected = worker(api, kit)
-    # What an administrator would change in the DeviceClass arrives in the allocation's configuration.
-    corrected._cache.claim(key)["status"]["allocation"]["devices"]["config"].append(
-        {"source": "FromClass", **kit.image_config("vllm", "fixed:1")}
-    )
-    assert corrected.handle(key) is None
+    try:
+        workload.claims(again)
+    finally:
+        api.merge_patch(DEVICE_CLASSES, "dra.cpu", {"spec": {"config": None}})
+    assert worker(api, kit).handle(key) is None
     pods = workload.pods(lambda known: "nodeName" in known["p"]["spec"])
     assert kit.image(pods["p"]) == "fixed:1"
 
