@@ -403,8 +403,10 @@ class TestConstraints:
             ([[{"string": "a"}], [{"string": "b"}]], "NoCommonValue"),
             ([[{"string": "a"}], [{"int": 1}]], "AttributeTypeDiffers"),
             ([[None], [{"string": "a"}]], "AttributeMissing"),
+            ([[{"string": "1.0.0"}], [{"version": "1.0.0"}]], "AttributeTypeDiffers"),
+            ([[{"int": 1}], [{"bool": True}]], "AttributeTypeDiffers"),
         ],
-        ids=["no-common-value", "int-and-string", "missing"],
+        ids=["no-common-value", "int-and-string", "missing", "string-and-version", "int-and-bool"],
     )
     def test_why_no_pair_is_possible(self, roots, reason):
         assert refused(ask(self.pair(roots=roots), self.PAIR)) == (reason, "node")
