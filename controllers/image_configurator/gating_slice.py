@@ -51,8 +51,8 @@ def publish(api: Kubernetes, gate: Gate) -> bool:
     Another slice of the driver (left by a controller that was removed) would make the pool
     incomplete, since the pool says that it has one.
 
-    :raises FieldsDropped: where the server does not keep the binding conditions. The slice is taken
-        away again: without conditions every pod would start with its placeholder image.
+    :raises FieldsDropped: where the server would not keep the binding conditions. Nothing is
+        published then: without conditions every pod would start with its placeholder image.
     """
     wanted, right, changed = gating_slice(gate), False, False
     for found in list(_all(api, gate)):
@@ -64,14 +64,14 @@ def publish(api: Kubernetes, gate: Gate) -> bool:
     if right:
         return changed
     try:
-        created = api.create(SLICES, wanted)
-    except Conflict:  # the other replica was faster
-        created = api.get(SLICES, gate.driver)
-    lost = dropped_fields(created, wanted)
+        lost = dropped_fields(api.create(SLICES, wanted, dry_run=True), wanted)
+        if not lost:
+            api.create(SLICES, wanted)
+    except Conflict:  # somebody else was faster; the watch will show what they wrote
+        return True
     if lost:
-        _delete(api, created)
         raise FieldsDropped(
-            f"publishing ResourceSlice {gate.driver}: the API server dropped {', '.join(lost)}; turn "
+            f"publishing ResourceSlice {gate.driver}: the API server would drop {', '.join(lost)}; turn "
             "on DRADeviceBindingConditions, DRAConsumableCapacity and DRAResourceClaimDeviceStatus "
             "for API server, scheduler and controller manager (on by default from 1.36)"
         )

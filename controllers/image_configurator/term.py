@@ -191,7 +191,7 @@ class Term:
                 self._not_ready.pop("slice", None)
             except FieldsDropped as error:
                 self._not_ready["slice"] = str(error)
-                log.error("slice withdrawn", extra={"error": str(error)})  # noqa: TRY400 - no trace is needed
+                log.error("slice not published", extra={"error": str(error)})  # noqa: TRY400 - no trace is needed
                 self._over.wait(SLICE_RETRY_SECONDS)
                 return
             except KubernetesError as error:
