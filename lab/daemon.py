@@ -33,6 +33,7 @@ from .faults import Faults
 from .google.cloud import Cloud
 from .hardware import stages
 from .hardware.incidents import ControlPlane, Incidents
+from .hardware.managed import Managed
 from .hardware.nodes import Nodes, is_ready
 from .hardware.publishing import Publishing
 from .loop import Loop
@@ -74,6 +75,7 @@ class Daemon:
     autoscaler: Autoscaler
     model_servers: ModelServers
     incidents: Incidents
+    managed: Managed
     admin: AdminServer | None
 
     @property
@@ -86,6 +88,7 @@ class Daemon:
         stages.install(self.context.kube, lab_plays=True)
         watch(self.context.kube, WATCHED, self.context.store, self.loop)
         self.loop.post(self.nodes.look)
+        self.loop.post(lambda: self.managed.work.add("dranet"))
         if self.admin:
             self.admin.start()
         self.loop.run()
@@ -150,6 +153,7 @@ def build(
         Autoscaler(context, cloud, nodes, autoscaling),
         ModelServers(context, logs),
         Incidents(context, cloud, nodes, control_plane),
+        Managed(context, cloud),
         None,
     )
     if admin_port is not None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.inference.dra.plugins.module_utils._core.objects import parse_time
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     COMPUTE_CLASSES,
@@ -43,7 +44,8 @@ BACKOFF_RESET = 3 * 3600.0
 """Seconds after which earlier failures are forgotten (--node-group-backoff-reset-timeout)."""
 LEAST_IDLE = 120.0
 """Real seconds an empty node stays at least: a person's commands are not sped up, so neither is this."""
-ANNOTATION_DELAY = 60.0
+PRIORITY_DELAY = 60.0
+"""Seconds from a node's birth to the annotation with the priority it came from (GKE: about a minute)."""
 PRIORITY_ANNOTATION = "ccc_priority_index"
 WATCHED = (CLAIMS, COMPUTE_CLASSES, DEVICE_CLASSES, NODES, PODS, SLICES)
 
@@ -98,6 +100,8 @@ class Autoscaler:
     def _changed(self, change: Change) -> None:
         if change.resource in WATCHED:
             self.plan()
+        if change.resource is NODES and change.before is None:
+            self._context.loop.after(PRIORITY_DELAY, self.plan)
         if change.resource is PODS and change.gone:
             self._said.pop(change.object["metadata"]["uid"], None)
 
@@ -267,6 +271,7 @@ class Autoscaler:
 
     def _report(self, pools: tuple[PoolView, ...]) -> None:
         """Write each class's conditions, and on the nodes which priority they came from."""
+        self._annotate()
         suspended = {group.pool: backoff.reason for group, backoff in self._in_backoff().items()}
         for found in self._context.store.all(COMPUTE_CLASSES):
             wanted = compute_class.status(found, pools, suspended, self._now())
@@ -276,6 +281,24 @@ class Autoscaler:
                         COMPUTE_CLASSES, found["metadata"]["name"], {"status": wanted}, subresource="status"
                     )
                     self._context.store.put(COMPUTE_CLASSES, changed)
+
+    def _annotate(self) -> None:
+        """Write on each node of a class which priority it came from, a minute after its birth."""
+        rules, clock = self._rules(), self._context.loop.clock
+        for node in self._context.store.all(NODES):
+            meta = node["metadata"]
+            found = rules.get(meta.get("labels", {}).get(COMPUTE_CLASS, ""))
+            born = parse_time(meta.get("creationTimestamp"))
+            group = group_of(node)
+            if not found or not born or not group or PRIORITY_ANNOTATION in meta.get("annotations", {}):
+                continue
+            if (clock.now() - born).total_seconds() * self._context.loop.speed < PRIORITY_DELAY:
+                continue
+            index = compute_class.priority_of(found, group.pool)
+            patch = {"metadata": {"annotations": {PRIORITY_ANNOTATION: index}}}
+            with suppress(NotFound):
+                changed = self._context.api.merge_patch(NODES, meta["name"], patch)
+                self._context.store.put(NODES, changed)
 
     def _now(self) -> str:
         return self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -45,6 +45,14 @@ def consolidation_minutes(obj: Mapping[str, Any]) -> int:
     return int(policy.get("consolidationDelayMinutes", DEFAULT_CONSOLIDATION_MINUTES))
 
 
+def priority_of(rules: ClassRules, pool: str) -> str:
+    """Return what GKE writes on a node of a class: the index of the rule its pool stands in."""
+    for index, pools in enumerate(rules.priorities):
+        if pool in pools:
+            return str(index)
+    return "ccc_scale_up_anyway" if rules.scale_up_anyway else "ccc_no_rule_matching"
+
+
 def problems(obj: Mapping[str, Any], pools: Sequence[PoolView]) -> list[Problem]:
     """Return what is wrong between a class and the node pools there are."""
     name = obj["metadata"]["name"]

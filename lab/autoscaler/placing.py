@@ -71,21 +71,25 @@ class Simulation:
 
     inventory: Inventory
     sites: dict[str, Site] = field(default_factory=dict)
+    published: set[str] = field(default_factory=set)
+    """Names of the slices in the inventory."""
 
     @classmethod
     def of(
         cls, slices: Iterable[ResourceSlice], classes: Iterable[DeviceClass], held: Holdings
     ) -> Simulation:
-        return cls(Inventory.of(slices, classes, held))
+        known = list(slices)
+        names = {each.name for each in known}
+        return cls(Inventory.of(known, classes, held), published=names)
 
     def add(self, site: Site) -> None:
         """Add a node, and its slices unless they are published already."""
         self.sites[site.node.name] = site
-        known = [each for pool in self.inventory.pools.values() for each in pool.slices]
-        names = {each.name for each in known}
-        new = [each for each in site.slices if each.name not in names]
+        new = [each for each in site.slices if each.name not in self.published]
         if new:
             old = self.inventory
+            known = [each for pool in old.pools.values() for each in (*pool.slices, *pool.obsolete)]
+            self.published |= {each.name for each in new}
             self.inventory = Inventory.of([*known, *new], old.classes.values(), old.held, old.selectors)
 
     def refusal(self, wish: Wish, name: str) -> str:

@@ -254,6 +254,9 @@ class Publishing:
         """Make the driver's slices of this node be exactly the wanted ones."""
         known = self._slices[pair]
         names = {each["metadata"]["name"] for each in wanted}
+        # What goes, goes first: a deletion does not wake pods that wait, a new slice does.
+        for name in [name for name in known if name not in names]:
+            self._delete(known[name])
         for each in wanted:
             found = known.get(each["metadata"]["name"])
             if found is None:
@@ -261,8 +264,6 @@ class Publishing:
             elif found["spec"] != each["spec"]:
                 self._delete(found)
                 self._create(each)
-        for name in [name for name in known if name not in names]:
-            self._delete(known[name])
 
     def _create(self, wanted: dict[str, Any]) -> None:
         try:

@@ -56,13 +56,28 @@ EVERYTHING = [{"operator": "Exists"}]
 numbers = itertools.count(1)
 
 
+class Locked:
+    """Google's container API without HTTP; as the server does, one call at a time."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._lock = cloud.lock
+        self._api = Container(cloud)
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            with self._lock:
+                return getattr(self._api, name)(*arguments)
+
+        return call
+
+
 class Machines:
     """What a test does with the lab; waits are woken by what the lab sees, they do not poll."""
 
     def __init__(self, plane, cloud: Cloud, built: daemon.Daemon) -> None:
         self.plane = plane
         self.cloud = cloud
-        self.google = Container(cloud)
+        self.google = Locked(cloud)
         self.daemon = built
         self.store = built.context.store
         self.kube = Kubernetes.connect({"kubeconfig": str(plane.kubeconfig)})
@@ -86,7 +101,7 @@ class Machines:
     def ask(self, question: Callable[[], object]) -> object:
         return self.daemon.loop.call(question)
 
-    def pool(self, machine="n2-standard-16", size=1, least=0, most=0, **config) -> str:
+    def pool(self, machine="n2-standard-16", size=1, least=0, most=0, network=None, **config) -> str:
         """Create a node pool, autoscaled where ``most`` is given, and return its name."""
         name = f"pool-{next(numbers)}"
         wanted = {
@@ -95,6 +110,8 @@ class Machines:
             "locations": [ZONE],
             "config": {"machineType": machine, **config},
         }
+        if network:
+            wanted["networkConfig"] = network
         if most:
             wanted["autoscaling"] = {"enabled": True, "minNodeCount": least, "maxNodeCount": most}
         self.google.create_node_pool(REGION, "lab", {"nodePool": wanted})
@@ -110,10 +127,11 @@ class Machines:
         found = (node for node in self.store.all(NODES) if node["metadata"]["labels"].get(NODE_POOL) == pool)
         return sorted(found, key=lambda node: node["metadata"]["name"])
 
-    def wait_nodes(self, pool: str, count: int) -> list[dict]:
+    def wait_nodes(self, pool: str, count: int, seconds: float = 30.0) -> list[dict]:
         self.until(
             lambda: len(self.nodes(pool)) == count and all(map(daemon.is_ready, self.nodes(pool))),
             f"{count} nodes of {pool}",
+            seconds,
         )
         return self.ask(lambda: self.nodes(pool))
 

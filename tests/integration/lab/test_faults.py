@@ -145,7 +145,7 @@ def test_api_server_restart_is_survived(machines, cpu):
     before = machines.plane.processes.pid("kube-apiserver")
     with On(machines, "api-server-restart", seconds=1):
         pool = machines.pool()
-        machines.wait_nodes(pool, 1)
+        machines.wait_nodes(pool, 1, seconds=90)
     assert machines.plane.processes.pid("kube-apiserver") != before
     assert len(machines.wait_slices(node, "dra.cpu")) == 1
 
