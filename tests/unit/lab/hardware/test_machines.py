@@ -22,6 +22,7 @@ class Pool:
     cluster: str = "gpu-cpu-fungibility"
     name: str = "gpu-pool"
     sizes: dict = field(default_factory=lambda: {ZONE: 1})
+    revision: int = 1
 
 
 def gpu_pool(driver="INSTALLATION_DISABLED", **config):
@@ -143,3 +144,21 @@ def test_allocatable(name, millicpu, mib):
 def test_capacity_is_what_the_machine_type_says():
     assert node(cpu_pool())["status"]["capacity"]["cpu"] == "16"
     assert node(cpu_pool())["status"]["capacity"]["memory"] == f"{64 * 1024 * 1024}Ki"
+
+
+def test_a_pool_that_has_not_changed_changes_nothing():
+    made = machines.machine(gpu_pool(labels={"a": "1"}), ZONE, "n")
+    assert machines.pool_change(machines.node_object(made), made) is None
+
+
+def test_changed_labels_and_taints_replace_the_pools_and_leave_others():
+    taint = {"key": "old", "value": "", "effect": "NO_SCHEDULE"}
+    before = machines.node_object(
+        machines.machine(cpu_pool(labels={"a": "1", "b": "1"}, taints=[taint]), ZONE, "n")
+    )
+    other = {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}
+    before["spec"]["taints"].append(other)
+    patch = machines.pool_change(before, machines.machine(cpu_pool(labels={"b": "2"}), ZONE, "n"))
+    assert patch["metadata"]["labels"]["a"] is None
+    assert patch["metadata"]["labels"]["b"] == "2"
+    assert patch["spec"]["taints"] == [other]
