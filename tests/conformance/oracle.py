@@ -163,7 +163,7 @@ class Oracle:
         waiting = self.api.within(Deadline(SystemClock(), SETTLE_SECONDS))
         for seen in waiting.follow(CLAIMS, namespace):
             for claim in [seen.object] if isinstance(seen, Event) else seen:
-                if "spec" in claim:
+                if claim["metadata"].get("name"):  # a bookmark has none
                     found[claim["metadata"]["name"]] = claim
             if all("allocation" in found.get(name, {}).get("status", {}) for name in expected):
                 break
