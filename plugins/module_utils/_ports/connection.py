@@ -176,7 +176,12 @@ def from_kubeconfig(options: Mapping[str, Any], environment: Mapping[str, str]) 
     cluster = named(document, "clusters", context.get("cluster"), "cluster", source)
     user = named(document, "users", context.get("user"), "user", source)
     if any(user.get(key) for key in NEEDS_PACKAGE):
-        return through_package(source, options)
+        return through_package(source, options, login=True)
+    if not cluster.get("server") and "host" not in options:
+        raise ConnectionFailed(
+            f"Looking for the Kubernetes API: the cluster {context.get('cluster')!r} of the kubeconfig "
+            "names no server. Correct it, or give `host`."
+        )
     return Connection(
         host=str(cluster.get("server", "")).rstrip("/"),
         verify=not cluster.get("insecure-skip-tls-verify", False),
@@ -211,7 +216,8 @@ def load(source: Any) -> tuple[Mapping[str, Any], Path]:
 
 
 def named(document: Mapping[str, Any], section: str, name: Any, key: str, source: Any) -> Mapping[str, Any]:
-    entries = document.get(section) or []
+    listed = document.get(section) or []
+    entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
     for entry in entries:
         if entry.get("name") == name:
             body = entry.get(key) or {}
@@ -227,7 +233,13 @@ def named(document: Mapping[str, Any], section: str, name: Any, key: str, source
 def inline_or_file(entry: Mapping[str, Any], key: str, directory: Path) -> str:
     inline = entry.get(f"{key}-data")
     if inline:
-        return base64.b64decode(inline).decode()
+        try:
+            return base64.b64decode(inline, validate=True).decode()
+        except (TypeError, ValueError) as error:
+            raise ConnectionFailed(
+                f"Looking for the Kubernetes API: {key}-data of the kubeconfig is not base64 text. "
+                "Write the kubeconfig again with the tool that made it."
+            ) from error
     return read_file(directory / entry[key]) if entry.get(key) else ""
 
 
@@ -242,7 +254,7 @@ def credentials(user: Mapping[str, Any], directory: Path) -> Callable[[], str]:
     return constant("")
 
 
-def through_package(source: Any, options: Mapping[str, Any]) -> Connection:
+def through_package(source: Any, options: Mapping[str, Any], *, login: bool = False) -> Connection:
     """Load a kubeconfig with the ``kubernetes`` package: exec plugins, auth providers, merging."""
     try:
         from kubernetes import client, config  # noqa: PLC0415 - 0.5 s that most connections need not pay
@@ -261,12 +273,24 @@ def through_package(source: Any, options: Mapping[str, Any]) -> Connection:
     except config.ConfigException as error:
         raise ConnectionFailed(f"The kubeconfig {source} can't be used: {error}") from error
     pem = [read_file(path) for path in (configuration.cert_file, configuration.key_file) if path]
+
+    def token() -> str:
+        # Where the package keeps it has changed; this is what its own client sends. It logs in again
+        # when the token has expired.
+        return str(configuration.auth_settings().get("BearerToken", {}).get("value") or "")
+
+    if login and not pem and not token():
+        # The package only logs it when a login fails.
+        raise ConnectionFailed(
+            "Logging in to the Kubernetes API: the exec plugin or auth provider of the kubeconfig gave "
+            "neither token nor certificate. Run its command by hand to see why."
+        )
     return Connection(
         host=configuration.host.rstrip("/"),
         verify=configuration.verify_ssl,
         ca_data=read_file(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else "",
         certificate="".join(pem),
-        token=lambda: configuration.get_api_key_with_prefix("authorization") or "",
+        token=token,
         proxy=configuration.proxy or "",
         server_name=configuration.tls_server_name or "",
     )

@@ -208,6 +208,7 @@ class Kubernetes:
         version = resource_version
         query = selectors(label_selector, field_selector)
         path = resource.path(namespace)
+        attempt = 0
         while True:
             self._check_deadline(f"WATCH {path}")
             seconds = int(min(WATCH_SECONDS, self._remaining(WATCH_SECONDS))) + 1
@@ -217,9 +218,12 @@ class Kubernetes:
                 "resourceVersion": version,
                 "timeoutSeconds": str(seconds),
             }
-            for event in self._stream(path, query):
+            begun = False
+            for event in self._stream(path, query, attempt):
                 version = event.object["metadata"]["resourceVersion"]
+                begun = True
                 yield event
+            attempt = 0 if begun else attempt + 1
 
     def follow(
         self,
@@ -231,8 +235,8 @@ class Kubernetes:
         """Yield the whole list, then changes; the whole list again whenever history was lost."""
         while True:
             listing = self.list(resource, namespace, label_selector, field_selector)
-            yield [*listing]
             try:
+                yield [*listing]
                 yield from self.watch(
                     resource, listing.resource_version, namespace, label_selector, field_selector
                 )
@@ -352,7 +356,8 @@ class Kubernetes:
                 self._pause(attempt, retry_after(answer.headers), limit, failure)
             attempt += 1
 
-    def _stream(self, path: str, query: Body) -> Iterator[Event]:
+    def _stream(self, path: str, query: Body, attempt: int) -> Iterator[Event]:
+        """Yield the events of one connection; pause before the next where this one failed."""
         attempted = f"WATCH {path}"
         seconds = self._remaining(float(WATCH_SECONDS)) + 1
         try:
@@ -369,15 +374,16 @@ class Kubernetes:
                     failure = error_from(attempted, answer.status, answer.read())
                     if answer.status not in RETRIED:
                         raise failure
-                    self._pause(0, retry_after(answer.headers), self._limit(), failure)
+                    self._pause(attempt, retry_after(answer.headers), self._limit(), failure)
                     return
                 for line in lines(answer):
+                    attempt = 0
                     yield event_from(attempted, json.loads(line))
             finally:
                 answer.close()
         except urllib3.exceptions.HTTPError as error:
             # A watch that breaks is taken up again from the last version seen.
-            self._pause(0, 0.0, self._limit(), Unreachable(attempted, 0, "NoAnswer", plain(error)))
+            self._pause(attempt, 0.0, self._limit(), Unreachable(attempted, 0, "NoAnswer", plain(error)))
 
     def _limit(self) -> Deadline:
         return self._deadline or Deadline(self._clock, RETRY_SECONDS)
