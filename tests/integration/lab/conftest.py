@@ -101,21 +101,26 @@ class Machines:
     def ask(self, question: Callable[[], object]) -> object:
         return self.daemon.loop.call(question)
 
-    def pool(self, machine="n2-standard-16", size=1, least=0, most=0, network=None, **config) -> str:
+    def pool(self, machine="n2-standard-16", size=1, least=0, most=0, cluster="lab", **config) -> str:
         """Create a node pool, autoscaled where ``most`` is given, and return its name."""
         name = f"pool-{next(numbers)}"
         wanted = {
             "name": name,
             "initialNodeCount": size,
-            "locations": [ZONE],
+            "locations": [config.pop("zone", ZONE)],
+            "networkConfig": config.pop("network", {}),
             "config": {"machineType": machine, **config},
         }
-        if network:
-            wanted["networkConfig"] = network
         if most:
             wanted["autoscaling"] = {"enabled": True, "minNodeCount": least, "maxNodeCount": most}
-        self.google.create_node_pool(REGION, "lab", {"nodePool": wanted})
+        self.google.create_node_pool(REGION, cluster, {"nodePool": wanted})
         return name
+
+    def cluster(self, name: str, **more) -> None:
+        """Create a cluster with one node per zone and return when it runs."""
+        pools = [{"name": "default-pool", "initialNodeCount": 1}]
+        self.google.create_cluster(REGION, {"cluster": {"name": name, "nodePools": pools, **more}})
+        self.until(lambda: settled(self.cloud), f"cluster {name}", 90)
 
     def class_pool(self, name: str, **more) -> str:
         """Create a pool that belongs to a compute class."""
@@ -271,16 +276,13 @@ def machines(make_control_plane, tmp_path_factory):
     thread.start()
     server = GoogleServer(cloud).start()
     found = Machines(plane, cloud, built)
-    found.google.create_cluster(
-        REGION, {"cluster": {"name": "lab", "nodePools": [{"name": "default-pool", "initialNodeCount": 1}]}}
-    )
     for name, expression in (
         ("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'"),
         ("dra.cpu", "device.driver == 'dra.cpu'"),
     ):
         spec = {"selectors": [{"cel": {"expression": expression}}]}
         found.kube.create(DEVICE_CLASSES, {"metadata": {"name": name}, "spec": spec})
-    found.until(lambda: settled(cloud), "the cluster", 60)
+    found.cluster("lab")
     yield found
     server.stop()
     built.loop.stop()

@@ -114,21 +114,14 @@ def test_device_plugin_offers_gpus_where_no_label_forbids_it(machines):
 
 def test_managed_network_driver_publishes_nics_below_the_gpus_roots(machines):
     """Guide B's pool: Dataplane V2, the network profile and the label; the DaemonSet is GKE's own."""
-    machines.google.create_cluster(
-        "us-east5",
-        {
-            "cluster": {
-                "name": "rdma",
-                "networkConfig": {"datapathProvider": "ADVANCED_DATAPATH"},
-                "nodePools": [{"name": "default-pool", "initialNodeCount": 1}],
-            }
-        },
-    )
+    machines.cluster("rdma", networkConfig={"datapathProvider": "ADVANCED_DATAPATH"})
     pool = machines.pool(
         "a3-ultragpu-8g",
         accelerators=[L4 | {"acceleratorType": "nvidia-h200-141gb", "acceleratorCount": "8"}],
         labels=GPU_LABELS | {"cloud.google.com/gke-networking-dra-driver": "true"},
         network={"acceleratorNetworkProfile": "auto"},
+        cluster="rdma",
+        zone="us-central1-b",
     )
     (node,) = machines.wait_nodes(pool, 1)
     (slice_,) = machines.wait_slices(node["metadata"]["name"], "dra.net")
