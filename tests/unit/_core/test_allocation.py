@@ -362,6 +362,7 @@ class TestTaints:
             pytest.param(
                 "NoSchedule", [{"key": "k", "operator": "Equal", "value": "w"}], False, id="other-value"
             ),
+            pytest.param("NoSchedule", [{"key": "other", "operator": "Exists"}], False, id="other-key"),
             pytest.param(
                 "NoExecute", [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}], False, id="effect"
             ),
