@@ -28,7 +28,6 @@ class Cluster:
     :param missing: kinds of object that were not given and without which answers are incomplete.
     :param compute_classes: raw objects by name.
     :param queued: Kueue's Workload objects, raw.
-    :param created: when each slice (by pool) and node (by name) came to be, for questions about the past.
     """
 
     now: datetime
