@@ -138,6 +138,14 @@ def change_result(plans: Iterable[Plan], runs: Iterable[Run] | None, waited_seco
     }
 
 
+def still_differs(planned: Plan) -> list[str]:
+    """Return one note per option that a plan, made after all its changes, would change again."""
+    changes = [*planned.recreation, *(change for step in planned.steps for change in step.changes)]
+    return [
+        f"{planned.subject}: {change.option} was set and reads back as {change.before}" for change in changes
+    ]
+
+
 def failure_sentence(found: Failure) -> str:
     """Return what was attempted, what was observed, and what to do."""
     where = f" (operation {found.operation})" if found.operation else ""

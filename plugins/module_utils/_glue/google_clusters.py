@@ -27,11 +27,11 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.google_run im
     wait_for,
 )
 
-from .google import change_result, failure, failure_sentence, refuse_problems
+from .google import change_result, failure, failure_sentence, refuse_problems, still_differs
 from .result import Module
 
 MUST_SETTLE = ("PROVISIONING", "STOPPING")
-ANOTHER_TRY = 1.0
+ANOTHER_LOOK = 5.0
 
 
 class Cluster:
@@ -54,7 +54,9 @@ class Cluster:
         planned = self._plan(live)
         planned.require_in_place()
         if check_mode or not planned.changed:
-            return self._result(planned, None if check_mode else [], live)
+            result = self._result(planned, None if check_mode else [], live)
+            self._refuse_broken(live, {key: result[key] for key in result if key != "error_kind"})
+            return result
         runs = carry_out(self.gke, [planned], self.deadline, self.progress)
         if self._fingerprint_was_stale(runs[0]):
             live = self.google.cluster(self.location, self.name)
@@ -81,8 +83,6 @@ class Cluster:
             if running:
                 adopted = {f"Cluster {self.name}": running[0]}
                 wait_for(self.gke, adopted, self.deadline, self.progress)
-            else:
-                self.clock.sleep(ANOTHER_TRY)
             if self.deadline.expired:
                 raise failure(
                     f"wait for Cluster {self.name}, which is {live.get('status')}: not finished within "
@@ -91,6 +91,8 @@ class Cluster:
                     operations=[operation.name for operation in running],
                 )
             live = self.google.cluster(self.location, self.name)
+            if live and live.get("status") in MUST_SETTLE:
+                self.clock.sleep(ANOTHER_LOOK)  # its operation is unknown or just ended
         return live
 
     def _plan(self, live: Message | None) -> Plan:
@@ -119,12 +121,28 @@ class Cluster:
         )
 
     def _looked_again(self, planned: Plan, runs: Sequence[Run]) -> dict[str, Any]:
-        result = self._result(planned, runs, self.google.cluster(self.location, self.name))
+        """Return the result by what is there now; a cluster in error is a failure."""
         failed = runs[-1].failure
+        # An operation that was forgotten may still be at work: the status tells.
+        live = self._settled(check_mode=bool(failed))
+        result = self._result(planned, runs, live)
+        facts = {key: value for key, value in result.items() if key != "error_kind"}
         if failed:
-            facts = {key: value for key, value in result.items() if key != "error_kind"}
             raise failure(failure_sentence(failed), failed.kind, **facts)
+        self._refuse_broken(live, facts)
+        if live and planned.after:
+            result["notes"] += still_differs(self._plan(live))
         return result
+
+    def _refuse_broken(self, live: Message | None, facts: Mapping[str, Any]) -> None:
+        state = health(live) if live else None
+        if state and state.broken:
+            raise failure(
+                f"use Cluster {self.name}: its status is {state.status}: {state.message} ({state.kind}); "
+                "delete it and run again",
+                state.kind,
+                **facts,
+            )
 
     def _result(self, planned: Plan, runs: Sequence[Run] | None, live: Message | None) -> dict[str, Any]:
         result = change_result([planned], runs, self.deadline.elapsed)

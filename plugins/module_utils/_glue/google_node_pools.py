@@ -32,12 +32,13 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.google_run im
     wait_for,
 )
 
-from .google import change_result, failure, failure_sentence, refuse_problems
+from .google import change_result, failure, failure_sentence, refuse_problems, still_differs
 from .result import Module
 
 ABSENT = Health("ABSENT", settled=True)
 MUST_SETTLE = ("PROVISIONING", "STOPPING")
 CLEAN_UP_SECONDS = 600.0
+ANOTHER_LOOK = 5.0
 
 
 class NodePools:
@@ -122,8 +123,6 @@ class NodePools:
             running = self._running_on(unsettled)
             if running:
                 self._wait(running)
-            else:
-                self.clock.sleep(1.0)
             if self.deadline.expired:
                 raise failure(
                     f"wait for {', '.join(unsettled)} of cluster {self.cluster} to be created or deleted: "
@@ -132,6 +131,8 @@ class NodePools:
                     operations=[each.name for each in running.values()],
                 )
             cluster = self.google.cluster(self.location, self.cluster) or {}
+            if any(pool.get("status") in MUST_SETTLE for pool in self._live(cluster).values()):
+                self.clock.sleep(ANOTHER_LOOK)  # its operation is unknown or just ended
         return cluster
 
     def _wait(self, running: Mapping[str, Any]) -> None:
@@ -169,8 +170,15 @@ class NodePools:
         """Return the result by what is there now; a creation that failed may have left a pool."""
         changed = any(run.operations or run.failure for run in runs)
         live = before
+        notes: list[str] = []
         if changed:
-            live = self._live(self.google.cluster(self.location, self.cluster) or {})
+            cluster = self.google.cluster(self.location, self.cluster) or {}
+            late = any(run.failure and run.failure.kind == "timeout" for run in runs)
+            # An operation that was forgotten may still be at work: the status tells.
+            cluster = self._settled(cluster, check_mode=late)
+            live = self._live(cluster)
+            done = [run.plan for run in runs if not run.failure and run.done]
+            notes = self._unlike(done, live, cluster)
         broken = [
             run.plan.steps[-1].name
             for run in runs
@@ -186,10 +194,21 @@ class NodePools:
             carry_out(self.gke, removals, clean_up, self.progress)
             live = self._live(self.google.cluster(self.location, self.cluster) or {})
         result = self._result(plans, runs, live)
+        result["notes"] += notes
         if not (self.on_error == "keep" and all(name in live for name in broken)):
             broken = []
         self._fail_for(runs, result, kept=broken)
         return result
+
+    def _unlike(self, done: Sequence[Plan], live: Mapping[str, Message], cluster: Message) -> list[str]:
+        """Return what reads back otherwise than it was set: it would be changed again by the next run."""
+        notes = []
+        subjects = {plan.subject for plan in done}
+        for pool in self.wanted:
+            found = live.get(pool["name"])
+            if found and f"NodePool {self.cluster}/{pool['name']}" in subjects:
+                notes += still_differs(self._plan(pool, found, cluster))
+        return notes
 
     def _fail_for(self, runs: Sequence[Run], result: dict[str, Any], kept: Sequence[str] = ()) -> None:
         failed = [run for run in runs if run.failure and run.plan.steps[-1].name not in kept]

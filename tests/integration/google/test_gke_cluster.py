@@ -125,11 +125,20 @@ def test_out_of_time_then_taken_over(lab):
     assert lab.writes == before
 
 
-def test_a_failed_creation_is_a_failure(lab):
-    lab.fault("operation-fails", cluster="demo", type="CREATE_CLUSTER")
+def test_a_failed_creation_is_a_failure_and_stays_one(lab):
+    lab.cloud.faults.set("operation-fails", remaining=1, cluster="demo", type="CREATE_CLUSTER")
     result = cluster(lab, **GUIDE_A)
     assert (result["failed"], result["error_kind"]) == (True, "other")
     assert "operation-" in result["msg"]
+    again = cluster(lab, **GUIDE_A)
+    assert (again["failed"], again["changed"], again["degraded"]) == (True, False, True)
+    assert "its status is ERROR" in again["msg"]
+
+
+def test_an_operation_that_is_forgotten_is_judged_by_the_cluster(lab):
+    lab.cloud.faults.set("operation-lost", type="CREATE_CLUSTER")
+    result = cluster(lab, **GUIDE_A)
+    assert (result["failed"], result["cluster"]["status"]) == (False, "RUNNING")
 
 
 def test_deleting_waits_for_what_is_in_the_way(lab):

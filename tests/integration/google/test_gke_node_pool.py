@@ -260,8 +260,10 @@ def test_out_of_time_names_the_operation_and_the_next_run_takes_it_over(cluster)
 def test_an_operation_that_is_forgotten_is_judged_by_the_pool(cluster):
     cluster.cloud.faults.set("operation-lost", type="CREATE_NODE_POOL")
     result = pools(cluster, CPU_POOL)
-    assert result["failed"] is False
-    assert result["node_pools"][0]["status"] in ("RUNNING", "PROVISIONING")
+    assert (result["failed"], result["node_pools"][0]["status"]) == (False, "RUNNING")
+    cluster.fault("stockout", pool="gpu-pool")
+    broken = pools(cluster, GPU_POOL)
+    assert (broken["failed"], broken["error_kind"]) == (True, "stockout")
 
 
 def test_absent_then_nothing_to_do(cluster):
