@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real scheduler is the oracle: random pools, classes and claims must be judged as it judges them.
 
-``CONFORMANCE_SCENARIOS`` sets how many (200), ``CONFORMANCE_SEED`` where they begin (1). A disagreement is cut
-down to a small scenario for ``CONFORMANCE_SHRINK_SECONDS`` (180) and printed.
+``CONFORMANCE_SCENARIOS`` sets how many (200), ``CONFORMANCE_SEED`` where they begin (1). A disagreement is
+cut down to a small scenario for ``CONFORMANCE_SHRINK_SECONDS`` (180) and printed.
 
 Not compared, and counted: pools whose slices state different counts, because the scheduler's answer then
-depends on the order in which it sees them (kubernetes/kubernetes#141118); and what happens in a scenario after
-a pod met an error, because the scheduler tries it again while the pods behind it are placed.
+depends on the order in which it sees them (kubernetes/kubernetes#141118); and what happens in a scenario
+after a pod met an error, because the scheduler tries it again while the pods behind it are placed.
 """
 
 from __future__ import annotations
