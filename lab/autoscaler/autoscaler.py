@@ -42,6 +42,8 @@ BACKOFF_FIRST, BACKOFF_MOST = 300.0, 1800.0
 (--initial-node-group-backoff-duration, --max-node-group-backoff-duration)."""
 BACKOFF_RESET = 3 * 3600.0
 """Seconds after which earlier failures are forgotten (--node-group-backoff-reset-timeout)."""
+COOLDOWN = 600.0
+"""Seconds after a scale-up in which nothing is marked or taken (--scale-down-delay-after-add)."""
 LEAST_IDLE = 120.0
 """Real seconds an empty node stays at least: a person's commands are not sped up, so neither is this."""
 PRIORITY_DELAY = 60.0
@@ -87,6 +89,7 @@ class Autoscaler:
         self._said: dict[str, str] = {}
         self._idle: dict[str, float] = {}
         self._planned = False
+        self._cool_at = 0.0
         self.scans: Work[str] = Work(context, lambda _key: self._scan())
         context.store.listen(self._changed)
         cloud.listeners.append(lambda _change: context.loop.post(self.plan))
@@ -165,6 +168,9 @@ class Autoscaler:
             self.plan()
             return
         self._context.say(f"autoscaler: {name} in {zone} {scale_up.before} -> {scale_up.after}")
+        loop = self._context.loop
+        self._cool_at = loop.clock.monotonic() + COOLDOWN / loop.speed
+        loop.after(COOLDOWN, self.plan)
         text = events.triggered(pool, zone, scale_up.before, scale_up.after, pool.limits.maximum)
         for pod in pods:
             self._say(pod, "TriggeredScaleUp", text)
@@ -218,9 +224,9 @@ class Autoscaler:
         for node in seen.nodes:
             name = node["metadata"]["name"]
             marked = scale_down.soft_taint(node) is not None
-            if name in free:
+            if name in free and now >= self._cool_at:
                 self._mark(node, marked=marked)
-            elif marked:
+            elif name not in free and marked:
                 self._write_taints(node, scale_down.without_taint(node, scale_down.SOFT_TAINT))
 
     def _mark(self, node: Mapping[str, Any], *, marked: bool) -> None:
