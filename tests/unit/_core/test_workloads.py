@@ -802,7 +802,7 @@ def test_a_dump_is_judged_like_the_objects_in_it(wrap):
 @pytest.fixture(scope="module")
 def recorded():
     """Two replicas on Kubernetes 1.36.3: one got the GPU and its image, the other waits on its CPUs."""
-    path = Path(__file__).parents[1] / "fixtures" / "gpu_or_cpu_two_replicas.yaml"
+    path = Path(__file__).parents[1] / "fixtures" / "gpu_or_cpu_two_replicas.json"
     return split([yaml.safe_load(path.read_text(encoding="utf-8"))])
 
 
