@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import ansible_collections.inference.dra as collection
 from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
-from ansible_collections.inference.dra.controllers.image_configurator.version import COLLECTION
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     DEPLOYMENTS,
     DEVICE_CLASSES,
@@ -47,17 +47,18 @@ def play(plane, tmp_path):
     environment = {
         **os.environ,
         "K8S_AUTH_KUBECONFIG": str(plane.kubeconfig),
-        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTION.parents[2]),
-        "ANSIBLE_CONFIG": os.devnull,
+        "ANSIBLE_COLLECTIONS_PATH": str(Path(collection.__path__[0]).parents[2]),
         "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json",
         "ANSIBLE_LOCALHOST_WARNING": "false",
     }
 
     def run(entry, *flags):
         command = [Path(sys.executable).parent / "ansible-playbook", playbook, "-e", f"entry={entry}", *flags]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
-        assert done.stdout.startswith("{"), done.stdout + done.stderr
-        result = json.loads(done.stdout)
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=environment, cwd=tmp_path
+        )
+        assert "{" in done.stdout, done.stdout + done.stderr
+        result = json.loads(done.stdout[done.stdout.index("{") :])
         result["code"] = done.returncode
         return result
 
