@@ -71,48 +71,40 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: A service that takes what it gets
-  hosts: localhost
-  tasks:
-    - name: A GPU pool and a CPU pool that one compute class chooses between
-      inference.dra.gke_node_pool:
-        project: my-project
-        location: us-central1
-        cluster: gpu-cpu-fungibility
-        on_error: keep
-        node_pools:
-          - name: gpu-pool
-            machine_type: g2-standard-8
-            accelerators:
-              - {type: nvidia-l4, gpu_driver_version: disabled}
-            spot: true
-            locations: [us-central1-a]
-            initial_node_count: 1
-            autoscaling: {min_node_count: 0, max_node_count: 2}
-            labels:
-              cloud.google.com/compute-class: fungible-gpu-cpu
-              cloud.google.com/gke-nvidia-gpu-dra-driver: "true"
-              gke-no-default-nvidia-gpu-device-plugin: "true"
-              nvidia.com/gpu.present: "true"
-            taints:
-              - {key: cloud.google.com/compute-class, value: fungible-gpu-cpu}
-          - name: cpu-pool
-            machine_type: n2-standard-16
-            spot: true
-            locations: [us-central1-a]
-            initial_node_count: 1
-            autoscaling: {min_node_count: 1, max_node_count: 2}
-            labels:
-              cloud.google.com/compute-class: fungible-gpu-cpu
-              cloud.google.com/gke-cpu-dra-driver: "true"
-            taints:
-              - {key: cloud.google.com/compute-class, value: fungible-gpu-cpu}
-      register: pools
-
-    - name: Say so where there is no GPU at the moment
-      ansible.builtin.debug:
-        msg: The service starts on CPUs.
-      when: pools.error_kind == 'stockout'
+- name: A GPU pool and a CPU pool that one compute class chooses between
+  inference.dra.gke_node_pool:
+    project: my-project
+    location: us-central1
+    cluster: gpu-cpu-fungibility
+    on_error: keep
+    node_pools:
+      - name: gpu-pool
+        machine_type: g2-standard-8
+        accelerators:
+          - {type: nvidia-l4, gpu_driver_version: disabled}
+        spot: true
+        locations: [us-central1-a]
+        initial_node_count: 1
+        autoscaling: {min_node_count: 0, max_node_count: 2}
+        labels:
+          cloud.google.com/compute-class: fungible-gpu-cpu
+          cloud.google.com/gke-nvidia-gpu-dra-driver: "true"
+          gke-no-default-nvidia-gpu-device-plugin: "true"
+          nvidia.com/gpu.present: "true"
+        taints:
+          - {key: cloud.google.com/compute-class, value: fungible-gpu-cpu}
+      - name: cpu-pool
+        machine_type: n2-standard-16
+        spot: true
+        locations: [us-central1-a]
+        initial_node_count: 1
+        autoscaling: {min_node_count: 1, max_node_count: 2}
+        labels:
+          cloud.google.com/compute-class: fungible-gpu-cpu
+          cloud.google.com/gke-cpu-dra-driver: "true"
+        taints:
+          - {key: cloud.google.com/compute-class, value: fungible-gpu-cpu}
+  register: pools
 
 - name: H200 machines with RDMA networks, made by GKE
   inference.dra.gke_node_pool:
