@@ -366,6 +366,14 @@ def test_one_text_of_the_scheduler_and_many_causes(objects, reason):
     assert found.verdicts[-1].reason == "SchedulerSaid"
 
 
+def test_half_a_node_is_named_although_the_driver_publishes_elsewhere():
+    taken = holds("y", *[{**nic_result(f"nic-{i}"), "pool": "node-b"} for i in range(2)])
+    objects = [gpus(), gpus("node-b"), nics("node-b"), node(), node("node-b"), taken]
+    found = only(cluster(waiting(), *objects))
+    assert found.verdicts[0].reason == "DriverSlicesMissing"
+    assert found.verdicts[0].observed == "nic: node-a: no slice of dra.net reaches this node"
+
+
 def test_the_same_pair_without_a_breakage_fits():
     assert reasons(only(cluster(waiting(), gpus(), nics(), node()))) == ["FitsNow", "SchedulerSaid"]
 
