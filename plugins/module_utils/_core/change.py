@@ -119,13 +119,15 @@ def differences(
     """Return every stated option whose live value differs, with the value to set.
 
     Maps, taints and merging sets ask for members, so members nobody named are no difference and stay;
-    ``removals`` names the members to take away, per option.
+    ``removals`` names the members to take away, per option. An empty list states nothing: a pool cannot
+    have no zone.
     """
     found = []
     for each in fields:
         was, want = take(live, each.option), take(wanted, each.option)
         gone = tuple(removals.get(each.option) or ())
-        if want is None and not gone:
+        nothing_listed = want == [] and each.kind in ("set", "entries")
+        if (want is None or nothing_listed) and not gone:
             continue
         will = merged(each, was, want)
         if gone:

@@ -165,8 +165,8 @@ def _unpredicted(request: Request) -> Iterator[tuple[str, str]]:
     for selector in request.selectors:
         for kind, dotted, indexed in READS.findall(selector):
             name = dotted or indexed
-            if kind == "capacity" or name not in PREDICTED_GPU_ATTRIBUTES:
-                yield ("capacity" if kind == "capacity" else "attribute"), name
+            if name not in PREDICTED_GPU_ATTRIBUTES:
+                yield kind.removesuffix("s"), name
 
 
 def _group_verdicts(request: Request, pool: Options, known_cpus: Mapping[str, int]) -> Iterator[Verdict]:

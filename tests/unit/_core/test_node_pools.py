@@ -148,6 +148,7 @@ def test_removing_is_a_wish_of_its_own():
         pytest.param({"version": "1.36"}, id="version-by-prefix"),
         pytest.param({"version": "1.35.9"}, id="version-newer-than-wanted"),
         pytest.param({"labels": {}}, id="empty-map"),
+        pytest.param({"locations": []}, id="empty-list-of-zones"),
     ],
 )
 def test_no_drift(wanted):
