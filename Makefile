@@ -9,7 +9,7 @@ STATIC := ruff mypy yamllint ansible-lint changelog plugin-docs
 
 .DEFAULT_GOAL := help
 .PHONY: help setup floor programs demo test bench lint unit sanity conformance integration faults molecule \
-	docs build readmes lab-up lab-down lock clean
+	docs build picture readmes lab-up lab-down lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -58,6 +58,9 @@ docs: setup ## the documentation, in build/docs
 
 build: setup ## the collection's archive, in build/, and the importer's checks
 	@$(CHECK) build
+
+picture: setup ## the README's picture, docs/images/overview.svg
+	@$(BIN)/python tools/picture.py
 
 readmes: setup ## the roles' README files, from their argument specs
 	@$(BIN)/python tools/role_readmes.py
