@@ -14,7 +14,7 @@ from ..binaries import Binaries, Say
 from ..errors import LabError
 from . import images
 from .cluster import Clusters, home
-from .docker import connect
+from .docker import connect, find
 from .workers import Worker, workers
 
 Result = dict[str, Any]
@@ -35,7 +35,7 @@ class Lifecycle:
     def present(self, plan: Mapping[str, Any], kubeconfig: str | None) -> Result:
         """Have the cluster, its workers as the plan's pools want them, and the product's images in it."""
         wanted, needed = workers(plan), images.references()
-        ways = {
+        ways: Result = {
             "kubeconfig": kubeconfig or str(self._clusters.kubeconfig(self._name)),
             "programs": str(self._clusters.programs(self._name)),
             "images": needed,
@@ -43,14 +43,20 @@ class Lifecycle:
         if self._check:
             actions = self._would(wanted, needed, kubeconfig)
             there = self._clusters.record(self._name) is not None
+            ways["docker"] = self._docker()
             return {"changed": bool(actions), "actions": actions, "running": there, **ways}
         actions = self._clusters.up(self._name, wanted)
+        ways["docker"] = self._docker()
         self._build(needed)
         loaded = self._clusters.load(self._name, list(needed.values()))
         actions += [f"loaded {reference}" for reference in loaded]
         if kubeconfig and self._write(Path(kubeconfig)):
             actions.append(f"wrote {kubeconfig}")
         return {"changed": bool(actions), "actions": actions, "running": True, **ways}
+
+    def _docker(self) -> dict[str, str]:
+        docker = find(home())
+        return dict(docker.environment) if docker else {}
 
     def _build(self, needed: Mapping[str, str]) -> None:
         binaries = Binaries.from_environment(self._say)

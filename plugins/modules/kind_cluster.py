@@ -80,6 +80,10 @@ programs:
   description: A directory with kubectl, helm and kind that fit the cluster, for C(PATH).
   type: str
   returned: when it is there
+docker:
+  description: The environment in which C(docker) talks to the daemon of the cluster's nodes.
+  type: dict
+  returned: when it is there
 images:
   description: References of the product's images, loaded into every node, by image name.
   type: dict
