@@ -18,49 +18,11 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Resource,
 )
 
+from .schema import Schema, flag, labels, number, one_of, record, rule, several, text
+
 DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
-Schema = dict[str, Any]
-
-
-def text(**limits: Any) -> Schema:
-    return {"type": "string", **limits}
-
-
-def one_of(*values: str) -> Schema:
-    return text(enum=list(values))
-
-
-def number(least: int | None = None, most: int | None = None) -> Schema:
-    limits = {"minimum": least, "maximum": most}
-    return {"type": "integer", **{name: value for name, value in limits.items() if value is not None}}
-
-
-def flag(**more: Any) -> Schema:
-    return {"type": "boolean", **more}
-
-
-def several(items: Schema, **limits: Any) -> Schema:
-    return {"type": "array", "items": items, **limits}
-
-
-def record(required: str = "", rules: list[Schema] | None = None, **fields: Schema) -> Schema:
-    found: Schema = {"type": "object", "properties": fields}
-    if required:
-        found["required"] = required.split()
-    if rules:
-        found["x-kubernetes-validations"] = rules
-    return found
-
-
-def labels(most: int) -> Schema:
-    return {"type": "object", "maxProperties": most, "additionalProperties": text()}
-
-
-def rule(expression: str, message: str) -> Schema:
-    return {"rule": expression, "message": message}
-
 
 ANYTHING: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 OFF = flag(default=False)
