@@ -163,12 +163,7 @@ class Daemon:
         return docker
 
     def _arguments(self, settings: Path) -> list[str]:
-        program = shutil.which(DAEMON, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-        if program is None:
-            raise LabError(
-                "kind needs Docker: no daemon answers, and there is no dockerd to start. Install Docker "
-                "(Debian: docker.io), or start it."
-            )
+        program = daemon_program() or DAEMON
         arguments = [
             *(program, "--config-file", str(settings), "--host", f"unix://{self._run / 'docker.sock'}"),
             *("--data-root", str(self._home / "docker"), "--exec-root", str(self._run / "exec")),
@@ -206,22 +201,40 @@ def connect(home: Path, say: Say = lambda _line: None) -> Docker:
     found = find(home)
     if found is not None:
         return found
-    program = shutil.which("docker")
-    if program is None:
-        raise LabError("kind needs Docker, and there is no `docker` on PATH. Install it (Debian: docker.io).")
+    reason = obstacle(home)
+    if reason:
+        raise LabError(reason)
+    say("no Docker daemon answers: starting a private one")
+    return Daemon(home).start(Path(shutil.which("docker") or ""))
+
+
+def obstacle(home: Path) -> str:
+    """Return why no kind cluster can run on this machine, in a sentence; empty where one can."""
+    if shutil.which("docker") is None:
+        return "kind needs Docker, and there is no `docker` on PATH. Install it (Debian: docker.io)."
+    if find(home):
+        return ""
     if os.geteuid() != 0:
-        raise LabError(
+        return (
             "kind needs Docker: no daemon answers, and only root can start a private one. Start Docker and "
             "join the group docker, or run this as root."
         )
+    if daemon_program() is None:
+        return (
+            "kind needs Docker: no daemon answers, and there is no dockerd to start. Install Docker "
+            "(Debian: docker.io), or start it."
+        )
     missing = missing_controllers()
     if missing:
-        raise LabError(
+        return (
             f"kind needs the cgroup controllers {', '.join(CONTROLLERS)}; this machine has no "
             f"{', '.join(missing)}. Mount them, or use a machine that has them."
         )
-    say("no Docker daemon answers: starting a private one")
-    return Daemon(home).start(Path(program))
+    return ""
+
+
+def daemon_program() -> str | None:
+    return shutil.which(DAEMON, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
 def missing_controllers(root: Path = Path("/sys/fs/cgroup")) -> list[str]:

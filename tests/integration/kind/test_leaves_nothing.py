@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -35,15 +33,9 @@ MOVING = (
 
 @pytest.fixture
 def clusters():
-    if os.geteuid() != 0 and docker.find(home()) is None:
-        pytest.skip("kind needs Docker: no daemon answers, and only root can start one")
-    if (
-        docker.find(home()) is None
-        and shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin") is None
-    ):
-        pytest.skip("kind needs Docker: no daemon answers, and there is no dockerd to start")
-    if docker.missing_controllers():
-        pytest.skip(f"kind needs the cgroup controllers {', '.join(docker.missing_controllers())}")
+    reason = docker.obstacle(home())
+    if reason:
+        pytest.skip(reason)
     found = Clusters(home(), print)
     if found.names():
         pytest.skip(f"the kind cluster {found.names()[0]} is there; the machine would not be as before")

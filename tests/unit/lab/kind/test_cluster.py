@@ -43,9 +43,18 @@ def test_no_daemon_and_not_root(tmp_path, path, monkeypatch):
         docker.connect(tmp_path)
 
 
+def test_no_daemon_and_none_to_start(tmp_path, path, monkeypatch):
+    program(path, "docker", "exit 1")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(docker, "daemon_program", lambda: None)
+    with pytest.raises(LabError, match="there is no dockerd to start"):
+        docker.connect(tmp_path)
+
+
 def test_no_daemon_and_no_control_groups(tmp_path, path, monkeypatch):
     program(path, "docker", "exit 1")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(docker, "daemon_program", lambda: "/usr/sbin/dockerd")
     monkeypatch.setattr(docker, "missing_controllers", lambda: ["memory"])
     with pytest.raises(LabError, match="this machine has no memory"):
         docker.connect(tmp_path)
