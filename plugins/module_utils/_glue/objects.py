@@ -11,8 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
-
 from ansible_collections.inference.dra.plugins.module_utils._core.objects import parse_time, split
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
@@ -107,6 +105,8 @@ def load_dump(value: Any) -> list[Any]:
             "Give the path of a file that kubectl wrote with -o yaml, or the objects themselves.",
             "DumpUnreadable",
         ) from error
+    import yaml  # noqa: PLC0415 - a module must start without it, to say that it is missing
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return [document for document in yaml.load_all(text, Loader=loader) if document]

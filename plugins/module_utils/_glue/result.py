@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
+from ansible.module_utils.basic import missing_required_lib
+
 from ansible_collections.inference.dra.plugins.module_utils._core.objects import MalformedObjects
 from ansible_collections.inference.dra.plugins.module_utils._core.strict_reader import InputError
 from ansible_collections.inference.dra.plugins.module_utils._ports.connection import ConnectionFailed
@@ -55,6 +57,8 @@ def run(module: Module, work: Callable[[Module], Mapping[str, Any]]) -> NoReturn
         module.fail_json(msg=str(error), reason="ConnectionFailed")
     except MalformedObjects as error:
         module.fail_json(msg=str(error), reason="MalformedObjects")
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or str(error)), reason="LibraryMissing")
     except InputError as error:
         module.fail_json(msg=str(error), reason="InvalidInput")
     module.exit_json(**{"changed": False, **result})

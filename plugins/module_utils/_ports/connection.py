@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG = "~/.kube/config"
 NEEDS_PACKAGE = ("exec", "auth-provider")
@@ -197,6 +195,8 @@ def from_kubeconfig(options: Mapping[str, Any], environment: Mapping[str, str]) 
 def load(source: Any) -> tuple[Mapping[str, Any], Path]:
     if isinstance(source, Mapping):
         return source, Path.cwd()
+    import yaml  # noqa: PLC0415 - a module must start without it, to say that it is missing
+
     path = Path(str(source)).expanduser()
     try:
         document = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-import urllib3
-
 from .clock import Clock, Deadline, SystemClock
 from .connection import Connection, resolve
 from .errors import (
@@ -51,7 +49,7 @@ from .resources import (
     SLICES,
     Resource,
 )
-from .transport import lines, make_pool, plain, retry_after
+from .transport import NoAnswer, Transport, retry_after
 
 __all__ = [
     "CLAIMS",
@@ -153,7 +151,7 @@ class Kubernetes:
         self.connection = connection
         self._clock = clock
         self._deadline = deadline
-        self._pool = make_pool(connection)
+        self._transport = Transport(connection)
 
     @classmethod
     def connect(
@@ -169,7 +167,7 @@ class Kubernetes:
         """Return the same connection with one deadline for everything that is asked through it."""
         other = object.__new__(Kubernetes)
         other.connection, other._clock = self.connection, self._clock
-        other._deadline, other._pool = deadline, self._pool
+        other._deadline, other._transport = deadline, self._transport
         return other
 
     def pause(self, seconds: float) -> None:
@@ -332,21 +330,18 @@ class Kubernetes:
         while True:
             self._check_deadline(attempted)
             seconds = max(0.05, min(REQUEST_SECONDS, self._remaining(REQUEST_SECONDS)))
+            text = None if body is None else json.dumps(body)
             try:
-                answer = self._pool.request(
-                    method,
-                    self._url(path, query),
-                    body=None if body is None else json.dumps(body),
-                    headers=self._headers(content_type),
-                    timeout=urllib3.Timeout(total=seconds),
-                    retries=False,
+                answer = self._transport.send(
+                    method, self._url(path, query), text, self._headers(content_type), seconds
                 )
-            except urllib3.exceptions.HTTPError as error:
-                if method == "POST" and not isinstance(error, urllib3.exceptions.NewConnectionError):
-                    raise Unreachable(attempted, 0, "NoAnswer", plain(error)) from error
-                self._pause(attempt, 0.0, limit, Unreachable(attempted, 0, "NoAnswer", plain(error)))
+            except NoAnswer as error:
+                failure: KubernetesError = Unreachable(attempted, 0, "NoAnswer", str(error))
+                if method == "POST" and error.begun:
+                    raise failure from error
+                self._pause(attempt, 0.0, limit, failure)
             else:
-                if answer.status < 300:  # noqa: PLR2004
+                if answer.is_ok:
                     decoded: dict[str, Any] = json.loads(answer.data) if answer.data else {}
                     return decoded
                 failure = error_from(attempted, answer.status, answer.data)
@@ -361,29 +356,19 @@ class Kubernetes:
         attempted = f"WATCH {path}"
         seconds = self._remaining(float(WATCH_SECONDS)) + 1
         try:
-            answer = self._pool.request(
-                "GET",
-                self._url(path, query),
-                headers=self._headers(JSON),
-                timeout=urllib3.Timeout(connect=min(10.0, seconds), read=seconds),
-                retries=False,
-                preload_content=False,
-            )
-            try:
-                if answer.status != 200:  # noqa: PLR2004
-                    failure = error_from(attempted, answer.status, answer.read())
+            with self._transport.stream(self._url(path, query), self._headers(JSON), seconds) as answer:
+                if not answer.is_ok:
+                    failure = error_from(attempted, answer.status, answer.data)
                     if answer.status not in RETRIED:
                         raise failure
                     self._pause(attempt, retry_after(answer.headers), self._limit(), failure)
                     return
-                for line in lines(answer):
+                for line in answer.lines:
                     attempt = 0
                     yield event_from(attempted, json.loads(line))
-            finally:
-                answer.close()
-        except urllib3.exceptions.HTTPError as error:
+        except NoAnswer as error:
             # A watch that breaks is taken up again from the last version seen.
-            self._pause(attempt, 0.0, self._limit(), Unreachable(attempted, 0, "NoAnswer", plain(error)))
+            self._pause(attempt, 0.0, self._limit(), Unreachable(attempted, 0, "NoAnswer", str(error)))
 
     def _limit(self) -> Deadline:
         return self._deadline or Deadline(self._clock, RETRY_SECONDS)
@@ -408,15 +393,12 @@ class Kubernetes:
     def _url(self, path: str, query: Body | None) -> str:
         return self.connection.host + path + (f"?{urlencode(query)}" if query else "")
 
-    def _headers(self, content_type: str) -> urllib3.HTTPHeaderDict:
-        headers = urllib3.HTTPHeaderDict({"Accept": JSON, "Content-Type": content_type})
-        headers["User-Agent"] = "inference.dra"
+    def _headers(self, content_type: str) -> Sequence[tuple[str, str]]:
+        headers = [("Accept", JSON), ("Content-Type", content_type), ("User-Agent", "inference.dra")]
         authorization = self.connection.token()
         if authorization:
-            headers["Authorization"] = authorization
-        for name, value in self.connection.headers:
-            headers.add(name, value)
-        return headers
+            headers.append(("Authorization", authorization))
+        return [*headers, *self.connection.headers]
 
 
 def selectors(label_selector: str, field_selector: str) -> dict[str, str]:

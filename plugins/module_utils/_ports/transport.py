@@ -1,29 +1,119 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP for the Kubernetes API: the connections, and what answers and failures say."""
+"""HTTP for the Kubernetes API: the one file that knows the HTTP library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import urllib3
 
 from .connection import Connection
 
+if TYPE_CHECKING:
+    import urllib3
 
-def make_pool(connection: Connection) -> urllib3.PoolManager:
+Headers = Iterable[tuple[str, str]]
+CONNECT_SECONDS = 10.0
+OK = range(200, 300)
+
+
+class NoAnswer(Exception):
+    """The server said nothing; ``begun`` unless the request certainly never reached it."""
+
+    def __init__(self, text: str, *, begun: bool) -> None:
+        super().__init__(text)
+        self.begun = begun
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server said. ``lines`` is for streamed answers, ``data`` for all others and for failures."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes = b""
+    lines: Iterable[bytes] = ()
+
+    @property
+    def is_ok(self) -> bool:
+        return self.status in OK
+
+
+class Transport:
+    """Connections to one API server, kept open between requests."""
+
+    def __init__(self, connection: Connection) -> None:
+        import urllib3  # noqa: PLC0415 - a module must start without it, to say that it is missing
+
+        self._library = urllib3
+        self._pool = make_pool(urllib3, connection)
+
+    def send(self, method: str, url: str, body: str | None, headers: Headers, seconds: float) -> Answer:
+        """Return the answer to one request.
+
+        :raises NoAnswer: where there is none within ``seconds``.
+        """
+        with self._failures():
+            answer = self._pool.request(
+                method,
+                url,
+                body=body,
+                headers=self._library.HTTPHeaderDict(headers),
+                timeout=self._library.Timeout(total=seconds),
+                retries=False,
+            )
+            return Answer(answer.status, answer.headers, answer.data)
+
+    @contextlib.contextmanager
+    def stream(self, url: str, headers: Headers, seconds: float) -> Iterator[Answer]:
+        """Yield an answer whose lines come as the server writes them, for ``seconds`` at most.
+
+        :raises NoAnswer: where the connection breaks, also between two lines.
+        """
+        timeout = self._library.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
+        with self._failures():
+            answer = self._pool.request(
+                "GET",
+                url,
+                headers=self._library.HTTPHeaderDict(headers),
+                timeout=timeout,
+                retries=False,
+                preload_content=False,
+            )
+            try:
+                if answer.status in OK:
+                    yield Answer(answer.status, answer.headers, lines=lines(answer))
+                else:
+                    yield Answer(answer.status, answer.headers, answer.read())
+            finally:
+                answer.close()
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except self._library.exceptions.HTTPError as error:
+            begun = not isinstance(error, self._library.exceptions.NewConnectionError)
+            raise NoAnswer(plain(error), begun=begun) from error
+
+
+def make_pool(library: Any, connection: Connection) -> urllib3.PoolManager:
     options: dict[str, Any] = {"maxsize": 16}
     if connection.host.startswith("https"):
         options["ssl_context"] = connection.ssl_context()
         if connection.server_name:
             options["server_hostname"] = connection.server_name
+    pool: urllib3.PoolManager
     if connection.proxy and not bypassed(connection):
-        headers = urllib3.make_headers(**connection.proxy_headers)  # type: ignore[arg-type]
-        return urllib3.ProxyManager(connection.proxy, proxy_headers=headers, **options)
-    return urllib3.PoolManager(**options)
+        headers = library.make_headers(**connection.proxy_headers)
+        pool = library.ProxyManager(connection.proxy, proxy_headers=headers, **options)
+    else:
+        pool = library.PoolManager(**options)
+    return pool
 
 
 def bypassed(connection: Connection) -> bool:

@@ -67,7 +67,7 @@ def clock():
 def api(server, clock):
     api = Kubernetes.connect({"host": server.url, "api_key": SECRET}, clock, {})
     yield api
-    api._pool.clear()
+    api._transport._pool.clear()
 
 
 def names(found) -> list[str]:
@@ -497,11 +497,11 @@ def test_dry_run_is_asked_for(api, server, write):
 )
 def test_proxy(no_proxy, proxied):
     connection = Connection("http://api.example.com", proxy="http://proxy:3128", no_proxy=no_proxy)
-    assert isinstance(make_pool(connection), urllib3.ProxyManager) is proxied
+    assert isinstance(make_pool(urllib3, connection), urllib3.ProxyManager) is proxied
 
 
 def test_server_name_is_checked_in_place_of_the_host():
-    pool = make_pool(Connection("https://10.0.0.1", server_name="kubernetes"))
+    pool = make_pool(urllib3, Connection("https://10.0.0.1", server_name="kubernetes"))
     assert pool.connection_pool_kw["server_hostname"] == "kubernetes"
 
 
