@@ -62,22 +62,21 @@ def dra_lab(*arguments: Any) -> tuple[int, dict[str, Any]]:
     """Run the lab's own command; show its progress as it comes, return its status and answer."""
     command = [sys.executable, "-m", "ansible_collections.inference.dra.lab.cli", *map(str, arguments)]
     path = os.pathsep.join(filter(None, [str(COLLECTIONS), os.environ.get("PYTHONPATH", "")]))
-    process = subprocess.Popen(
+    said = ""
+    with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": path},
-    )
-    assert process.stderr is not None and process.stdout is not None  # noqa: S101 - both are pipes
-    said = ""
-    for line in process.stderr:
-        said = line.strip()
-        if arguments[0] != "status":
-            Display().display(f"  {said}")
-    answer = process.stdout.read()
+    ) as process:
+        for line in process.stderr or ():
+            said = line.strip()
+            if arguments[0] != "status":
+                Display().display(f"  {said}")
+        answer = process.stdout.read() if process.stdout else ""
     parsed = json.loads(answer) if answer.startswith("{") else {}
-    return process.wait(), parsed | ({"msg": said} if process.returncode else {})
+    return process.returncode, parsed | ({"msg": said} if process.returncode else {})
 
 
 def checked(status: int, answer: dict[str, Any]) -> dict[str, Any]:

@@ -30,9 +30,12 @@ def read_all():
 
 TEXTS = read_all()
 PYTHON = {path: text for path, text in TEXTS.items() if path.suffix == ".py"}
-CODE_LINES, TEST_LINES = 400, 600
+# A test file is mostly tables of cases, which read best in one piece.
+CODE_LINES, TEST_LINES = 400, 950
 # A longer file needs a reason here.
-LONGER: dict[str, str] = {}
+LONGER: dict[str, str] = {
+    "plugins/module_utils/_core/claims.py": "one API type: who looks for a field of a claim finds it here",
+}
 HEADER = """\
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)

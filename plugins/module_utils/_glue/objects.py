@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -75,7 +74,7 @@ class Dump:
 
 
 def source_from(
-    params: Mapping[str, Any], clock: Clock, environment: Mapping[str, str] = os.environ
+    params: Mapping[str, Any], clock: Clock, environment: Mapping[str, str] | None = None
 ) -> tuple[Source, datetime]:
     """Return where to read from and the time to judge by, as the options ``objects`` and ``now`` say."""
     now = clock.now()

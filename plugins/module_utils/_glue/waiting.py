@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -65,7 +64,7 @@ def wait(
     say: Say,
     *,
     check_mode: bool,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return when the selection has reached its state; fail at the deadline, or when it never will."""
     selection = selection_from(params)
@@ -159,7 +158,7 @@ def look_once(
     selection: Selection,
     goal: Goal,
     clock: Clock,
-    environment: Mapping[str, str],
+    environment: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """Return how it is now: what check mode and a dump can say."""
     source, now = source_from(params, clock, environment)

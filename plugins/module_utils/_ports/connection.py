@@ -104,11 +104,12 @@ def options_from(given: Mapping[str, Any], environment: Mapping[str, str]) -> di
     return found
 
 
-def resolve(given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Connection:
+def resolve(given: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Connection:
     """Return the connection that the options, the environment and this machine's files describe.
 
     :raises ConnectionFailed: where none of them leads to an API server.
     """
+    environment = os.environ if environment is None else environment
     options = options_from(given, environment)
     host = str(options.get("host", "")).rstrip("/")
     complete = host and (

@@ -10,7 +10,6 @@ conventions (Status, Retry-After), server-side apply.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from .errors import (
     error_from,
     error_of,
 )
+from .listing import Listing
 from .resources import (
     CLAIM_TEMPLATES,
     CLAIMS,
@@ -81,7 +81,6 @@ __all__ = [
     "Unreachable",
 ]
 
-PAGE = 500
 REQUEST_SECONDS = 60.0
 """The longest that one ordinary request may take, whatever the deadline leaves."""
 WATCH_SECONDS = 300
@@ -109,37 +108,6 @@ class Event:
     object: dict[str, Any]
 
 
-class Listing:
-    """The items of a list, one by one, a page at a time; afterwards ``resource_version``."""
-
-    def __init__(self, api: Kubernetes, resource: Resource, path: str, query: Body) -> None:
-        self._api = api
-        self._resource = resource
-        self._path = path
-        self._query = dict(query)
-        self.resource_version = ""
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        token = ""
-        while True:
-            page = self._page(token)
-            # The first page's version is the one the whole list is consistent with.
-            self.resource_version = self.resource_version or page["metadata"]["resourceVersion"]
-            token = page["metadata"].get("continue", "")
-            for item in page.get("items") or []:
-                yield {
-                    "apiVersion": self._resource.api_version,
-                    "kind": self._resource.kind,
-                    **item,
-                }
-            if not token:
-                return
-
-    def _page(self, token: str) -> dict[str, Any]:
-        query = self._query | ({"continue": token} if token else {})
-        return self._api.request("GET", self._path, query=query)
-
-
 class Kubernetes:
     """The Kubernetes API over one connection.
 
@@ -158,7 +126,7 @@ class Kubernetes:
         cls,
         auth: Mapping[str, Any],
         clock: Clock | None = None,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
     ) -> Kubernetes:
         """Return the API that kubernetes.core's options and variables lead to."""
         return cls(resolve(auth, environment), clock or SystemClock())
@@ -187,8 +155,12 @@ class Kubernetes:
         label_selector: str = "",
         field_selector: str = "",
     ) -> Listing:
-        query = selectors(label_selector, field_selector) | {"limit": str(PAGE)}
-        return Listing(self, resource, resource.path(namespace), query)
+        path = resource.path(namespace)
+        return Listing(
+            lambda query: self.request("GET", path, query=query),
+            resource,
+            selectors(label_selector, field_selector),
+        )
 
     def watch(
         self,
@@ -330,7 +302,7 @@ class Kubernetes:
         while True:
             self._check_deadline(attempted)
             seconds = max(0.05, min(REQUEST_SECONDS, self._remaining(REQUEST_SECONDS)))
-            text = None if body is None else json.dumps(body)
+            text = None if body is None else encode(body)
             try:
                 answer = self._transport.send(
                     method, self._url(path, query), text, self._headers(content_type), seconds
@@ -399,6 +371,16 @@ class Kubernetes:
         if authorization:
             headers.append(("Authorization", authorization))
         return [*headers, *self.connection.headers]
+
+
+def encode(body: Any) -> str:
+    """Return JSON as Go writes it.
+
+    The API server keeps opaque parameters as the bytes they came in and compares them on every later
+    write. A client that decodes and encodes an object leaves them alone only if they were as Go's own
+    encoder writes them: compact, with sorted keys.
+    """
+    return json.dumps(body, separators=(",", ":"), sort_keys=True)
 
 
 def selectors(label_selector: str, field_selector: str) -> dict[str, str]:
