@@ -49,6 +49,15 @@ SLICE_REASONS: dict[str, str] = {
     "equals anything it is compared with.",
     "AttributeValueDiffers": "An attribute has another value than the one expected.",
     "DeviceTainted": "Devices carry a taint that keeps claims without a toleration away.",
+    "DevicesMissing": "A node, or a cluster-wide pool, has not the number of devices that is expected.",
+    "DevicesPublished": "A driver publishes what is expected of it.",
+    "DriverMissing": "The DaemonSet of a driver does not exist.",
+    "DriverPodMissing": "A driver's DaemonSet has no pod for a node that it should have one for.",
+    "DriverPodNotReady": "A driver's pod is not ready on a node; an init container may hold it up.",
+    "FieldDropped": "A device lacks a field that its driver sets; the API server drops it where a feature "
+    "gate is off.",
+    "GateWithoutController": "A gating device is offered and no controller runs that opens the gate.",
+    "NoTargetNodes": "No node is one of those that a driver is expected on.",
     "NodeSelectionUnknown": "A slice selects its nodes in a way that this version does not know; "
     "the scheduler ignores such a slice.",
     "PoolCountZero": "The slices of a pool state a count of zero, so nothing is allocated from it.",

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ``resource_slice_verify`` does: read what its expectations need, judge, fail where it is grave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim
+from ansible_collections.inference.dra.plugins.module_utils._core.driver_chain import Publisher
+from ansible_collections.inference.dra.plugins.module_utils._core.nodes import Node
+from ansible_collections.inference.dra.plugins.module_utils._core.pods import Pod
+from ansible_collections.inference.dra.plugins.module_utils._core.rollouts import Deployment
+from ansible_collections.inference.dra.plugins.module_utils._core.slice_audit import audit
+from ansible_collections.inference.dra.plugins.module_utils._core.slice_expectations import (
+    FIELDS,
+    Expectation,
+    examiner,
+    read_expectations,
+)
+from ansible_collections.inference.dra.plugins.module_utils._core.slice_summary import summarise
+from ansible_collections.inference.dra.plugins.module_utils._core.slice_verification import (
+    Published,
+    held_devices,
+    verify,
+)
+from ansible_collections.inference.dra.plugins.module_utils._core.workloads import Name
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    DEVICE_CLASSES,
+    NODES,
+    PODS,
+    SLICES,
+    Forbidden,
+    Resource,
+)
+
+from .objects import Source, source_from
+from .result import Module, ModuleFailure
+from .spec import dump_spec, kubernetes_spec
+
+Object = Mapping[str, Any]
+
+
+def verify_spec() -> dict[str, Any]:
+    """Return the options of resource_slice_verify."""
+    attribute = {
+        "name": {"type": "str", "required": True},
+        "type": {"type": "str", "choices": ["int", "bool", "string", "version"]},
+        "value": {"type": "raw"},
+    }
+    expectation = {
+        "driver": {"type": "str", "required": True},
+        "alternative": {"type": "str"},
+        "device_class": {"type": "str"},
+        "pool": {"type": "str"},
+        "all_nodes": {"type": "bool", "default": False},
+        "node_selector": {"type": "dict"},
+        "devices_min": {"type": "int"},
+        "devices_exact": {"type": "int"},
+        "attributes": {"type": "list", "elements": "dict", "options": attribute},
+        "capacity": {"type": "dict"},
+        "required_fields": {"type": "list", "elements": "str", "choices": list(FIELDS)},
+        "count": {"type": "str", "choices": ["free", "published"], "default": "published"},
+        "daemon_set": {"type": "str"},
+        "deployment": {"type": "str"},
+        "allow_no_nodes": {"type": "bool", "default": False},
+    }
+    own = {
+        "expect": {"type": "list", "elements": "dict", "options": expectation, "default": []},
+        "fail_on": {"type": "str", "choices": ["note", "warning", "error", "never"], "default": "error"},
+    }
+    return kubernetes_spec() | dump_spec() | own
+
+
+def verify_slices(module: Module) -> dict[str, Any]:
+    """Return all verdicts; fail with them where one is as grave as ``fail_on``."""
+    params = module.params
+    expectations = read_expectations(params["expect"])
+    source, _now = source_from(params, SystemClock())
+    reader = Reader(source)
+    published = reader.published(expectations)
+    outcomes = verify(expectations, published)
+    drivers = {each.driver for each in expectations}
+    verdicts = [verdict for outcome in outcomes for verdict in outcome.verdicts]
+    verdicts += audit(published.slices, published.held, published.nodes, drivers)
+    result = {
+        "expectations": [outcome.as_dict() for outcome in outcomes],
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
+        "slices": published.slices.slices,
+        "pools": published.slices.drivers(),
+        "forbidden": reader.forbidden,
+    }
+    grave = [each for each in verdicts if params["fail_on"] != "never" and each.at_least(params["fail_on"])]
+    if grave:
+        more = f". And {len(grave) - 5} more" if len(grave) > 5 else ""  # noqa: PLR2004 - a readable message
+        raise ModuleFailure(
+            f"Verifying resource slices: {'. '.join(each.sentence() for each in grave[:5])}{more}.",
+            "SlicesNotAsExpected",
+            **result,
+        )
+    return result
+
+
+class Reader:
+    """Reads kinds as far as rights and dump go; ``forbidden`` names those that may not be read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.forbidden: list[str] = []
+
+    def published(self, expectations: Iterable[Expectation]) -> Published:
+        """Return what the expectations are judged by; slices are indispensable, and never all in memory."""
+        expectations = tuple(expectations)
+        daemon_sets = {each.daemon_set for each in expectations if each.daemon_set}
+        deployments = {each.deployment for each in expectations if each.deployment}
+        classes = any(each.device_class for each in expectations)
+        slices = summarise(self._source.read(SLICES), examiner(expectations))
+        nodes = self._read(NODES)
+        found = self._read(DEVICE_CLASSES) if classes else None
+        return Published(
+            slices=slices,
+            held=held_devices(Claim.from_api(each) for each in self._read(CLAIMS) or ()),
+            nodes=None if nodes is None else tuple(Node.from_api(each) for each in nodes),
+            publishers=self._publishers(daemon_sets),
+            deployments=self._deployments(deployments),
+            device_classes=None if found is None else frozenset(each["metadata"]["name"] for each in found),
+        )
+
+    def _publishers(self, names: Iterable[Name]) -> dict[Name, Publisher] | None:
+        found: dict[Name, Publisher] = {}
+        for namespace, wanted in _by_namespace(names):
+            objects, pods = self._read(DAEMON_SETS, namespace), self._read(PODS, namespace)
+            if objects is None or pods is None:
+                return None
+            typed = [Pod.from_api(each) for each in pods]
+            for each in objects:
+                if each["metadata"]["name"] in wanted:
+                    found[namespace, each["metadata"]["name"]] = Publisher.of(each, typed)
+        return found
+
+    def _deployments(self, names: Iterable[Name]) -> dict[Name, Deployment] | None:
+        found: dict[Name, Deployment] = {}
+        for namespace, wanted in _by_namespace(names):
+            objects = self._read(DEPLOYMENTS, namespace)
+            if objects is None:
+                return None
+            for each in objects:
+                if each["metadata"]["name"] in wanted:
+                    found[namespace, each["metadata"]["name"]] = Deployment.from_api(each)
+        return found
+
+    def _read(self, resource: Resource, namespace: str = "") -> list[Object] | None:
+        """Return the objects of a kind, None where nothing can be said about it."""
+        try:
+            found = list(self._source.read(resource, namespace))
+        except Forbidden:
+            if resource.plural not in self.forbidden:
+                self.forbidden.append(resource.plural)
+            return None
+        return found if found or self._source.is_complete else None
+
+
+def _by_namespace(names: Iterable[Name]) -> Iterator[tuple[str, set[str]]]:
+    names = set(names)
+    for namespace in sorted({namespace for namespace, _ in names}):
+        yield namespace, {name for where, name in names if where == namespace}
