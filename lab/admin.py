@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(lambda: {"id": self.admin.desk.set(kind, remaining, body)})
 
     def do_DELETE(self) -> None:
-        start, _, name = self.path.removeprefix("/").partition("/")
+        start, _unused, name = self.path.removeprefix("/").partition("/")
         if start != "faults":
             self._json(404, {"error": f"there is no {self.path}; faults are cleared at /faults"})
             return

@@ -249,7 +249,7 @@ def find_go() -> str:
     candidates = [path for path in (shutil.which("go"), str(beside)) if path and Path(path).exists()]
     for candidate in candidates:
         done = subprocess.run([candidate, "env", "GOVERSION"], check=False, capture_output=True, text=True)
-        major, _, rest = done.stdout.strip().removeprefix("go").partition(".")
+        major, _unused, rest = done.stdout.strip().removeprefix("go").partition(".")
         minor = rest.partition(".")[0]
         if major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= GO_MINIMUM:
             return candidate

@@ -13,11 +13,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from . import lifecycle
+from . import faults_client, lifecycle
 from .binaries import Binaries, cache_home
 from .errors import LabError
 from .processes import Processes
-from .state import DEFAULT_PROJECT, DEFAULT_SPEED, Lab
+from .state import DEFAULT_PROJECT, DEFAULT_SPEED, Lab, Wishes
 
 OK, FAILED, NOT_RUNNING = 0, 1, 3
 
@@ -33,7 +33,11 @@ def answer(line: str) -> None:
 
 def command_up(options: argparse.Namespace) -> int:
     started = time.monotonic()
-    lab = lifecycle.up(options.name, options.speed, options.project, say)
+    lab = lifecycle.up(
+        options.name,
+        Wishes(options.speed, options.project, seed=options.seed, optimistic=options.optimistic),
+        say,
+    )
     seconds = time.monotonic() - started
     if options.json:
         answer(json.dumps(description(lab)))
@@ -98,6 +102,18 @@ def command_logs(options: argparse.Namespace) -> int:
     return OK
 
 
+def command_fault(options: argparse.Namespace) -> int:
+    lab = lifecycle.required(options.name)
+    if options.action == "list":
+        for line in faults_client.listed(lab):
+            answer(line)
+    elif options.action == "set":
+        answer(faults_client.set_one(lab, options.kind, options.remaining, options.parameters))
+    else:
+        answer(faults_client.clear(lab, options.which))
+    return OK
+
+
 def command_binaries(_options: argparse.Namespace) -> int:
     binaries = Binaries.from_environment(say)
     binaries.ensure()
@@ -119,6 +135,12 @@ def parser() -> argparse.ArgumentParser:
     up = command("up", command_up, "start a lab, or repair it")
     up.add_argument("--speed", type=float, default=DEFAULT_SPEED, help="simulated seconds per second")
     up.add_argument("--project", default=DEFAULT_PROJECT, help="the project that the lab's Google knows")
+    up.add_argument("--seed", type=int, default=0, help="of everything random; fixed when it is made")
+    up.add_argument(
+        "--optimistic",
+        action="store_true",
+        help="let the autoscaler grow empty pools for drivers that GKE predicts no slices of",
+    )
     up.add_argument("--json", action="store_true", help="for programs")
     command("down", command_down, "end a lab and remove everything it made")
     status = command("status", command_status, "what runs")
@@ -127,6 +149,15 @@ def parser() -> argparse.ArgumentParser:
     logs = command("logs", command_logs, "the last lines of a part's log")
     logs.add_argument("part", help="for example kube-scheduler or daemon")
     logs.add_argument("--lines", type=int, default=50, help="how many")
+    fault = command("fault", command_fault, "things that go wrong, on order")
+    actions = fault.add_subparsers(dest="action", required=True)
+    actions.add_parser("list", help="faults that are on, and all kinds")
+    setting = actions.add_parser("set", help="switch one on")
+    setting.add_argument("kind", help="as `list` shows it")
+    setting.add_argument("parameters", nargs="*", metavar="name=value", help="what it is limited to")
+    setting.add_argument("--remaining", type=int, help="how often, then it is off")
+    clearing = actions.add_parser("clear", help="switch off")
+    clearing.add_argument("which", nargs="?", default="", help="an id or a kind; all without it")
     command("binaries", command_binaries, "get the programs a lab needs")
     return top
 

@@ -102,7 +102,7 @@ class Daemon:
         return {
             "speed": self.loop.speed,
             "nodes": {"all": len(nodes), "ready": sum(map(is_ready, nodes))},
-            "slices": sum(1 for _ in self.context.store.all(SLICES)),
+            "slices": sum(1 for _unused in self.context.store.all(SLICES)),
             "autoscaler": self.autoscaler.view(),
             "model_servers": self.model_servers.view(),
         }

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 
-from . import charts, state
+from . import chart_registry, state
 from .binaries import Binaries, Say
 from .control_plane import COMPONENTS, ControlPlane
 from .errors import LabError
 from .processes import Processes, Program
-from .state import Lab, is_free
+from .state import Lab, Wishes, is_free
 
 PARTS = (*COMPONENTS, "registry", "daemon")
 STARTED_SECONDS = 20.0
@@ -38,13 +38,13 @@ class Part:
     pid: int | None
 
 
-def up(name: str, speed: float, project: str, say: Say) -> Lab:
+def up(name: str, wishes: Wishes, say: Say) -> Lab:
     """Start a lab, or what is not running of it, and return it once everything answers.
 
-    A lab that is up stays as it is; ``speed`` and ``project`` are fixed when it is made.
+    A lab that is up stays as it is; ``wishes`` count when it is made.
     """
     binaries = Binaries.from_environment(say).require()
-    lab = state.load(name) or state.create(name, speed, project)
+    lab = state.load(name) or state.create(name, wishes)
     control_plane = ControlPlane(lab.directory, lab.ports, binaries, admin_token=token(lab))
     control_plane.up()
     lay_programs(lab, binaries)
@@ -53,7 +53,7 @@ def up(name: str, speed: float, project: str, say: Say) -> Lab:
         control_plane.processes.start(program)
         wait_listening(control_plane.processes, program.name, lab.ports[role])
     if not has_charts:
-        charts.push(lab, binaries)
+        chart_registry.push(lab, binaries)
     return lab
 
 

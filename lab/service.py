@@ -19,6 +19,7 @@ import yaml
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 
 from . import daemon, state
+from .autoscaler.autoscaler import Settings
 from .containers import Containers
 from .errors import LabError
 from .google.cloud import Cloud, ControlPlane
@@ -51,13 +52,20 @@ def serve(lab: Lab) -> None:
     cloud = Cloud(
         SystemClock(),
         speed=lab.speed,
+        seed=lab.seed,
         project=lab.project,
         control_plane=control_plane(lab),
         registry=f"127.0.0.1:{lab.ports['registry']}",
         state=store.load(),
     )
     machines = daemon.build(
-        {"kubeconfig": str(lab.kubeconfig)}, cloud, speed=lab.speed, say=say, directory=lab.directory
+        {"kubeconfig": str(lab.kubeconfig)},
+        cloud,
+        speed=lab.speed,
+        seed=lab.seed,
+        say=say,
+        autoscaling=Settings(optimistic=lab.optimistic),
+        directory=lab.directory,
     )
     Containers(machines.context, Processes(lab.directory), lab.directory)
     google = GoogleServer(cloud, port=lab.ports["google"], store=store, say=say).start()

@@ -12,7 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .errors import LabError
@@ -45,14 +45,31 @@ def labs_home() -> Path:
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What a lab is made with and keeps.
+
+    :param speed: simulated seconds per real second.
+    :param project: the project that its Google knows.
+    :param seed: of everything random.
+    :param optimistic: whether the autoscaler grows empty pools for drivers that GKE predicts nothing of.
+    """
+
+    speed: float = DEFAULT_SPEED
+    project: str = DEFAULT_PROJECT
+    seed: int = 0
+    optimistic: bool = False
+
+
+@dataclass(frozen=True)
 class Lab:
-    """One lab: its directory, its ports, its clock factor, the project its Google knows."""
+    """One lab: its directory, its ports, and what it was made with."""
 
     directory: Path
     ports: dict[str, int]
     speed: float = DEFAULT_SPEED
     project: str = DEFAULT_PROJECT
-    settings: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
+    optimistic: bool = False
 
     @property
     def name(self) -> str:
@@ -104,11 +121,11 @@ def read(directory: Path) -> Lab | None:
         ) from error
 
 
-def create(name: str, speed: float, project: str) -> Lab:
+def create(name: str, wishes: Wishes) -> Lab:
     """Make the state directory of a new lab and give it ports that nothing else uses."""
     directory = directory_of(name)
     with port_registry() as taken:
-        lab = Lab(directory, free_ports(taken), speed, project)
+        lab = Lab(directory, free_ports(taken), **asdict(wishes))
         directory.mkdir(parents=True, exist_ok=True)
         directory.chmod(0o700)
         lab.save()

@@ -129,7 +129,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         tag, position = _read_varint(message, position)
         kind, inside = tag & 7, position
         if kind == _VARINT:
-            _, position = _read_varint(message, position)
+            _unused, position = _read_varint(message, position)
         elif kind == _BYTES:
             length, inside = _read_varint(message, position)
             position = inside + length
@@ -142,9 +142,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 
 def _bytes_of(message: bytes, wanted: int) -> bytes:
     """Return the content of a field, empty where it is not set."""
-    return next((content for number, _, content in _fields(message) if number == wanted), b"")
+    return next((content for number, _unused, content in _fields(message) if number == wanted), b"")
 
 
 def _replace(message: bytes, wanted: int, content: bytes) -> bytes:
-    others = (whole for number, whole, _ in _fields(message) if number != wanted)
+    others = (whole for number, whole, _unused in _fields(message) if number != wanted)
     return b"".join(others) + _field(wanted, content)

@@ -55,7 +55,7 @@ class Metrics:
         for name in ("allocations_total", "images_switched_total", "retries_total"):
             values.setdefault((name, ()), 0)
         lines: list[str] = []
-        for name in sorted({name for name, _ in values}):
+        for name in sorted({name for name, _unused in values}):
             lines += _head(name, "counter")
             lines += [_line(n, labels, v) for (n, labels), v in sorted(values.items()) if n == name]
         for name, value in sorted(gauges.items()):

@@ -18,7 +18,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: str, pages: dict[str, Answer]) -> None:
-        host, _, port = address.rpartition(":")
+        host, _unused, port = address.rpartition(":")
         self.pages = pages
         super().__init__((host, int(port)), Handler)
         threading.Thread(target=self.serve_forever, name="http", daemon=True).start()

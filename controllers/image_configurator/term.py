@@ -182,7 +182,7 @@ class Term:
 
     def _keep_slice(self) -> None:
         """Publish the slice, then look again whenever any slice of the driver changes."""
-        for _ in self._api.follow(SLICES, field_selector=f"spec.driver={self._gate.driver}"):
+        for _unused in self._api.follow(SLICES, field_selector=f"spec.driver={self._gate.driver}"):
             if self._over.is_set():
                 return
             try:

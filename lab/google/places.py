@@ -157,7 +157,7 @@ def versions() -> list[str]:
 
 def order(version: str) -> tuple[int, ...]:
     """Return a GKE version (``1.36.0-gke.100``) as numbers that sort."""
-    core, _, patch = version.partition("-gke.")
+    core, _unused, patch = version.partition("-gke.")
     return (*map(int, core.split(".")), int(patch or 0))
 
 

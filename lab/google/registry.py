@@ -38,7 +38,7 @@ class Registry:
 
         :param repository: ``projects/P/locations/L/repositories/R``.
         """
-        _, project, _, location, _, name = repository.split("/")
+        _unused, project, _unused, location, _unused, name = repository.split("/")
         host = self.cloud.registry or f"{location}-docker.pkg.dev"
         return f"{host}/{project}/{name}"
 

@@ -254,21 +254,26 @@ class Api:
         path = REGISTRY + "/repositories"
         one = path + "/{repository}"
         # fmt: off
-        self._add("GET", path, f"{prefix}.list",
+        self._add(
+            "GET", path, f"{prefix}.list",
             lambda r: g.list_repositories(r["location"]),
             permission="artifactregistry.repositories.list", response="ListRepositoriesResponse")
-        self._add("POST", path, f"{prefix}.create",
+        self._add(
+            "POST", path, f"{prefix}.create",
             lambda r: g.create_repository(r["location"], r.query.get("repositoryId", ""), r.body),
             permission="artifactregistry.repositories.create", request="Repository")
-        self._add("GET", one, f"{prefix}.get",
+        self._add(
+            "GET", one, f"{prefix}.get",
             lambda r: g.get_repository(r["location"], r["repository"]),
             permission="artifactregistry.repositories.get", response="Repository")
-        self._add("PATCH", one, f"{prefix}.patch",
+        self._add(
+            "PATCH", one, f"{prefix}.patch",
             lambda r: g.update_repository(
                 r["location"], r["repository"], r.body, r.query.get("updateMask", "")),
             permission="artifactregistry.repositories.update",
             request="Repository", response="Repository")
-        self._add("DELETE", one, f"{prefix}.delete",
+        self._add(
+            "DELETE", one, f"{prefix}.delete",
             lambda r: g.delete_repository(r["location"], r["repository"]),
             permission="artifactregistry.repositories.delete")
         # fmt: on
@@ -310,7 +315,8 @@ class Api:
             ("POST", region + "/operations/{name}/wait", "regionOperations.wait",
              lambda r: c.region_operation(r["region"], r["name"])),
         ):
-            self._add(http, path, f"compute.{method}", handler,
+            self._add(
+                http, path, f"compute.{method}", handler,
                 permission=f"compute.{method.replace('aggregatedList', 'list')}")
         # fmt: on
 
@@ -319,22 +325,30 @@ class Api:
         manager, usage = "cloudresourcemanager.projects", "serviceusage.services"
         reads = "resourcemanager.projects.get"
         # fmt: off
-        self._add("GET", "/v1/projects", f"{manager}.list",
+        self._add(
+            "GET", "/v1/projects", f"{manager}.list",
             lambda _: {"projects": [p.project_v1()]})
-        self._add("GET", "/v1/projects/{project}", f"{manager}.get",
+        self._add(
+            "GET", "/v1/projects/{project}", f"{manager}.get",
             lambda _: p.project_v1(), permission=reads)
-        self._add("GET", "/v3/projects/{project}", f"{manager}.get",
+        self._add(
+            "GET", "/v3/projects/{project}", f"{manager}.get",
             lambda _: p.project_v3(), permission=reads)
         for version in ("v1", "v3"):
-            self._add("POST", f"/{version}/projects/{{project}}:testIamPermissions",
+            self._add(
+                "POST", f"/{version}/projects/{{project}}:testIamPermissions",
                 f"{manager}.testIamPermissions", lambda r: p.test_permissions(r.body))
         self._add("GET", services, f"{usage}.list", lambda r: p.services(dict(r.query)))
-        self._add("GET", services + ":batchGet", f"{usage}.batchGet",
+        self._add(
+            "GET", services + ":batchGet", f"{usage}.batchGet",
             lambda r: p.batch_services(r.query.get("names", "").split(",")))
-        self._add("GET", services + "/{service}", f"{usage}.get",
+        self._add(
+            "GET", services + "/{service}", f"{usage}.get",
             lambda r: p.service(r["service"]))
-        self._add("POST", services + "/{service}:enable", f"{usage}.enable",
+        self._add(
+            "POST", services + "/{service}:enable", f"{usage}.enable",
             lambda r: p.enable(r["service"]))
-        self._add("GET", "/v1/operations/{operation}", "serviceusage.operations.get",
+        self._add(
+            "GET", "/v1/operations/{operation}", "serviceusage.operations.get",
             lambda r: p.operation(r["operation"]))
         # fmt: on

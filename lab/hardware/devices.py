@@ -220,6 +220,6 @@ def cpu_set(text: str) -> frozenset[int]:
     """Return the CPUs of a list such as ``0-1,8`` (the kernel's cpu-list format)."""
     found: set[int] = set()
     for part in filter(None, (each.strip() for each in text.split(","))):
-        first, _, last = part.partition("-")
+        first, _unused, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)

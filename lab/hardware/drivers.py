@@ -47,12 +47,12 @@ class Driver:
 
 def image_name(container: Container) -> str:
     """Return the last part of an image's path, without tag and digest."""
-    path = str(container.get("image", "")).split("@")[0].rsplit("/", 1)[-1]
+    path = str(container.get("image", "")).partition("@")[0].rsplit("/", 1)[-1]
     return path.split(":")[0]
 
 
 def image_tag(container: Container) -> str:
-    last = str(container.get("image", "")).split("@")[0].rsplit("/", 1)[-1]
+    last = str(container.get("image", "")).partition("@")[0].rsplit("/", 1)[-1]
     return last.partition(":")[2]
 
 
@@ -60,7 +60,7 @@ def arguments(container: Container) -> dict[str, str]:
     """Return the ``--name=value`` arguments of a container."""
     words = [*container.get("command", ()), *container.get("args", ())]
     pairs = (word[2:].partition("=") for word in words if word.startswith("--"))
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _unused, value in pairs}
 
 
 def is_gpu_plugin(container: Container) -> bool:

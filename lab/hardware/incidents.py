@@ -61,15 +61,12 @@ class ControlPlane(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of the processes there are."""
-        ...
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to one process."""
-        ...
 
     def restart(self, name: str, after_seconds: float) -> None:
         """End one process and start it again after so many real seconds."""
-        ...
 
 
 class Incidents:

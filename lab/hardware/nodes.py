@@ -110,7 +110,7 @@ class Nodes:
         for name in list(self._coming[group])[: plan.cancel]:
             self._coming[group].pop(name).cancel()
         if pool is not None:
-            for _ in range(plan.order):
+            for _unused in range(plan.order):
                 self._order(group, pool, {node["metadata"]["name"] for node in nodes})
             self._update(group, pool, nodes)
         for node in plan.retire:
@@ -140,7 +140,7 @@ class Nodes:
     def _arrive(self, arrival: tuple[Group, str]) -> None:
         """Register a machine as a Node, if it is still wanted."""
         group, name = arrival
-        pool, _ = self._wanted().get(group, (None, 0))
+        pool, _unused = self._wanted().get(group, (None, 0))
         if pool is None or name not in self._coming[group]:
             return
         try:

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,8 +73,12 @@ def ensure(docker: Docker, binaries: Binaries, home: Path, say: Say) -> NodeImag
     reference = f"{BUILT_NODE_IMAGE}:v{KUBERNETES}-{_content(binaries)}"
     if not docker.has_image(reference):
         say(f"node image: {NODE_IMAGE} can't be pulled; building {reference}")
-        programs = _programs(binaries, node_catalogue(*machine()))
-        _build(docker, programs, home, reference, say)
+        debian.require_disk(home)
+        with ThreadPoolExecutor(max_workers=1) as aside:
+            # One waits for a Debian mirror, the other for the compiler.
+            base = aside.submit(debian.debootstrapped, docker, debian.NODE_BASE, home, say)
+            programs = _programs(binaries, node_catalogue(*machine()))
+            _build(docker, programs, base.result(), home, reference, say=say)
         debian.remove_older(docker, reference)
     say(f"node image: {reference}, built here")
     return NodeImage(reference, pulled=False)
@@ -94,9 +99,9 @@ def _content(binaries: Binaries) -> str:
     return debian.digest([*parts, *debian.read_tree(FILES)])
 
 
-def _build(docker: Docker, programs: Mapping[str, Path], home: Path, reference: str, say: Say) -> None:
-    debian.require_disk(home)
-    base = debian.debootstrapped(docker, debian.NODE_BASE, home, say)
+def _build(
+    docker: Docker, programs: Mapping[str, Path], base: str, home: Path, reference: str, *, say: Say
+) -> None:
     kind_files = _kind_files(home)
     say("node image: Kubernetes, containerd and kind's files")
     with tempfile.TemporaryDirectory(dir=home) as scratch:

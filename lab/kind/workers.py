@@ -42,7 +42,7 @@ def workers(plan: Mapping[str, Any]) -> list[Worker]:
             taints=node["taints"],
         )
         for pool, node in zip(plan["node_pools"], plan["nodes"], strict=True)
-        for _ in range(pool["autoscaling"]["max_node_count"])
+        for _unused in range(pool["autoscaling"]["max_node_count"])
     ]
     if not found:
         raise LabError(
@@ -75,7 +75,7 @@ def kind_configuration(name: str, count: int, *, default_network: bool) -> str:
                 json.dumps({"kind": "KubeletConfiguration", "failCgroupV1": False}),
                 json.dumps({"kind": "InitConfiguration", "nodeRegistration": {"taints": []}}),
             ],
-            "nodes": [{"role": "control-plane"}, *({"role": "worker"} for _ in range(count))],
+            "nodes": [{"role": "control-plane"}, *({"role": "worker"} for _unused in range(count))],
         },
         indent=1,
     )

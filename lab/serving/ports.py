@@ -65,7 +65,7 @@ class Ports:
 
     def _run(self) -> None:
         while not self._stopping:
-            for key, _ in self._selector.select():
+            for key, _unused in self._selector.select():
                 if key.data is None:
                     with contextlib.suppress(BlockingIOError):
                         self._woken.recv(4096)
@@ -75,7 +75,7 @@ class Ports:
     @staticmethod
     def _accept(listener: socket.socket, handler: Handler) -> None:
         try:
-            connection, _ = listener.accept()
+            connection, _unused = listener.accept()
         except OSError:
             return
         connection.settimeout(None)

@@ -48,7 +48,7 @@ class Prepared:
         for path in self._directory.glob(f"standin-{self._driver}-*.json"):
             for device in json.loads(path.read_text())["devices"]:
                 for variable in device["containerEdits"].get("env", ()):
-                    name, _, value = variable.partition("=")
+                    name, _unused, value = variable.partition("=")
                     if name.startswith(VARIABLE):
                         taken |= cpus_of_list(value)
         return taken
@@ -58,6 +58,6 @@ def cpus_of_list(text: str) -> set[int]:
     """Return the CPUs of a kernel list such as ``0-3,8``."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
+        first, _unused, last = part.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     return found

@@ -73,7 +73,7 @@ def _describe(package: str, messages: Mapping[str, Fields]) -> descriptor_pb2.Fi
     for name, fields in messages.items():
         message = file.message_type.add(name=name)
         for field_name, (number, kind) in fields.items():
-            label, _, of = kind.rpartition(" ")
+            label, _unused, of = kind.rpartition(" ")
             field = message.field.add(name=field_name, number=number)
             field.label = Proto.LABEL_REPEATED if label else Proto.LABEL_OPTIONAL
             if label == "map":

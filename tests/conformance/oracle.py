@@ -129,7 +129,9 @@ class Oracle:
                 each.pods = Writer(self.api, batch, each.name).write_pods(each.scenario)
             except KubernetesError as error:
                 tally.reject(error)
-        pods = self.settled_pods(batch, {pod["metadata"]["name"] for each in written for pod, _ in each.pods})
+        pods = self.settled_pods(
+            batch, {pod["metadata"]["name"] for each in written for pod, _unused in each.pods}
+        )
         claims = self.settled_claims(batch, pods)
         for each in written:
             compare(each, pods, claims, tally)
@@ -289,10 +291,10 @@ def compare(
 
 def claims_behind(written: Written, pod: Object, claims_seen: Mapping[str, Object]) -> list[Claim]:
     """Return the claims of the scenario's later pods, in the order of the pods."""
-    position = [each["metadata"]["name"] for each, _ in written.pods].index(pod["metadata"]["name"])
+    position = [each["metadata"]["name"] for each, _unused in written.pods].index(pod["metadata"]["name"])
     return [
         Claim.from_api(claims_seen[each["metadata"]["name"]])
-        for _, claims in written.pods[position + 1 :]
+        for _unused, claims in written.pods[position + 1 :]
         for each in claims
     ]
 

@@ -56,8 +56,8 @@ class _Draw:
             "classes": classes,
             "held": self.held(),
             "pods": [
-                [self.claim(classes) for _ in range(self.rng.choice((1, 1, 1, 2)))]
-                for _ in range(self.rng.choice((1, 2, 2, 3, 4)))
+                [self.claim(classes) for _unused in range(self.rng.choice((1, 1, 1, 2)))]
+                for _unused in range(self.rng.choice((1, 2, 2, 3, 4)))
             ],
         }
 
@@ -90,7 +90,7 @@ class _Draw:
         total = 0
         for _part in range(parts):
             devices = []
-            for _ in range(self.rng.choice((0, 1, 2, 3, 4, 5))):
+            for _unused in range(self.rng.choice((0, 1, 2, 3, 4, 5))):
                 devices.append(self.device(driver, f"dev{total}", counted=counted, binding=binding))
                 total += 1
             if selection.get("perDeviceNodeSelection"):

@@ -39,7 +39,7 @@ def test_what_if_equals_the_scheduler(api, capsys):
         found = oracle.play([generator.scenario(number) for number in numbers])
         add(total, found)
         with capsys.disabled():
-            problems = (problem for _, problem in found.disagreements)
+            problems = (problem for _unused, problem in found.disagreements)
             print(
                 f"\nseed {SEED}, {numbers}: {total.line()}", *problems, *found.unsettled, sep="\n", flush=True
             )

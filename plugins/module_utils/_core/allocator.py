@@ -100,7 +100,7 @@ class Search:
         self._selectable: dict[tuple[int, int, int, DeviceId], bool] = {}
         self._in_use: dict[DeviceId, set[int]] = {}
         self._shared: dict[DeviceId, list[Mapping[str, Quantity]]] = {}
-        self._results: list[list[Given]] = [[] for _ in claims]
+        self._results: list[list[Given]] = [[] for _unused in claims]
         self._chosen: dict[tuple[int, int], int] = {}
 
     def run(self) -> Fit | None:

@@ -41,7 +41,7 @@ class View:
         self.subject = subject
         self._step = step
         self._above = above
-        if type(value) is not dict and not isinstance(value, Mapping):
+        if not isinstance(value, (dict, Mapping)):  # dict first: it is the fast case
             raise _malformed(subject, self.path, value, "a mapping")
         self.value: Mapping[str, Any] = value
 

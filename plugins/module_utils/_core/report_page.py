@@ -165,7 +165,7 @@ def _time_line(replicas: Sequence[Mapping[str, Any]]) -> str:
     seen = [(replica, moments) for replica, moments in seen if "created" in moments]
     if not seen:
         return ""
-    seconds = max((max(found.values()) - found["created"]).total_seconds() for _, found in seen)
+    seconds = max((max(found.values()) - found["created"]).total_seconds() for _unused, found in seen)
     scale = (WIDTH - NAME - 60) / max(seconds, 1.0)
 
     bars = []

@@ -123,7 +123,7 @@ def orphans(pools: Mapping[PoolId, Pool[Any]], nodes: Collection[str]) -> Iterat
 def malformed(problems: Iterable[str]) -> Iterator[Verdict]:
     """Yield a verdict for each slice that could not be read."""
     for problem in problems:
-        subject, _, observed = problem.partition(": ")
+        subject, _unused, observed = problem.partition(": ")
         yield Verdict("error", "SliceMalformed", subject, observed, expected="a resource.k8s.io/v1 object")
 
 

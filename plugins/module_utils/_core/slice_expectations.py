@@ -64,7 +64,7 @@ def _type_of(wanted: WantedAttribute) -> tuple[str, ...]:
         return (wanted.type,)
     if wanted.value is None:
         return ()
-    return tuple(name for name, kind in _OF_TYPE.items() if type(wanted.value) is kind)
+    return tuple(name for name, kind in _OF_TYPE.items() if wanted.value.__class__ is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class _Entry:
                 value = int(value)
             elif kind == "bool" and value.lower() in ("true", "false"):
                 value = value.lower() == "true"
-        if value is not None and kind and type(value) is not _OF_TYPE[kind]:
+        if value is not None and kind and value.__class__ is not _OF_TYPE[kind]:
             self.complain(f"attributes.{name}", value, f"a value of type {kind} is needed")
         return WantedAttribute(name, kind, value)
 
@@ -221,7 +221,7 @@ class _Entry:
 
     def _name(self, key: str) -> Name | None:
         text = self.given.get(key) or ""
-        namespace, _, name = text.partition("/")
+        namespace, _unused, name = text.partition("/")
         if text and not (namespace and name):
             self.complain(key, text, "namespace/name is needed")
         return (namespace, name) if text else None

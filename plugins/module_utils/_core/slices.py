@@ -308,13 +308,13 @@ def _qualified(values: Mapping[str, T], driver: str) -> Mapping[str, T]:
 
 def _attribute(attributes: View, name: str) -> Attribute:
     typed = attributes.value[name]
-    if (type(typed) is not dict and not isinstance(typed, Mapping)) or len(typed) != 1:
+    if not isinstance(typed, (dict, Mapping)) or len(typed) != 1:
         raise attributes.malformed(name, "exactly one typed value, such as {string: …}")
     ((kind, value),) = typed.items()
     expected = _TYPES.get(kind)
     if expected is None:
         return Attribute(kind, tuple(value) if isinstance(value, list) else value)
-    if type(value) is not expected:
+    if value.__class__ is not expected:  # a bool is an int, and neither is the other here
         raise attributes.child(name).malformed(kind, f"the type {expected.__name__}")
     return Attribute(kind, value)
 

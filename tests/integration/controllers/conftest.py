@@ -270,7 +270,7 @@ PLURALS = {
 
 
 def resource_of(obj):
-    group, _, version = obj["apiVersion"].rpartition("/")
+    group, _unused, version = obj["apiVersion"].rpartition("/")
     return Resource(group, version, PLURALS[obj["kind"]], obj["kind"], "namespace" in obj["metadata"])
 
 

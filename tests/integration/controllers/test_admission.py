@@ -37,7 +37,7 @@ def policy(api, kit):
     kit.install(api, objects)
     wrong = kit.claim_spec([kit.opaque({**RIGHT, "image": 5})])
     # A new policy takes effect a moment later; each question is a request, so this does not spin.
-    assert any(refused(api, wrong) for _ in range(5000))
+    assert any(refused(api, wrong) for _unused in range(5000))
     yield
     for obj in objects:
         api.delete(kit.resource_of(obj), obj["metadata"]["name"])

@@ -115,7 +115,7 @@ def test_shared_claim_is_refused_for_every_pod(controller, workload, api, kit):
     workload.claims(
         lambda known: kit.conditions(known["shared"]).get("image-update-failed", "")[:1] == ("True",)
     )
-    (event, *_) = workload.events("ClaimShared")
+    (event, *_unused) = workload.events("ClaimShared")
     assert "resourceClaimTemplateName" in event["message"]
     assert not any("nodeName" in pod["spec"] for pod in api.list(PODS, workload.namespace))
 

@@ -55,7 +55,7 @@ def without(role, place, resource, verb):
 
 def allowed(api, group, resource, verb, name=""):
     """Return what the authorizer says now; it learns of a changed role a moment later."""
-    plural, _, subresource = resource.partition("/")
+    plural, _unused, subresource = resource.partition("/")
     attributes = {
         "group": group,
         "resource": plural,
@@ -86,7 +86,7 @@ def everything(limited, admin, workload, kit):
     clock, metrics = SystemClock(), Metrics()
     short = limited.within(Deadline(clock, SHORT))
     elector = Elector(short, clock, identity="tester", namespace="kube-system", name=kit.GATE.driver)
-    for _ in range(2):  # the first creates the lease where it is not there, the second renews it
+    for _unused in range(2):  # the first creates the lease where it is not there, the second renews it
         assert elector.step(), "lease"
     elector.release()
     lease = admin.get(LEASES, kit.GATE.driver, "kube-system")
@@ -151,7 +151,7 @@ def test_no_verb_is_superfluous(scene, api, limited, kit, grant):
 
 def wait_until(holds):
     """Ask until the answer is yes; each question is a request, so this does not spin."""
-    assert any(holds() for _ in itertools.repeat(None, 2000))
+    assert any(holds() for _unused in itertools.repeat(None, 2000))
 
 
 def test_other_drivers_entries_are_out_of_reach(api):

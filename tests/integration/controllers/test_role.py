@@ -127,7 +127,7 @@ def test_upstream_manifests_are_valid_here_too(api, shared):
 
 
 def refused(api, document):
-    group, _, version = document["apiVersion"].rpartition("/")
+    group, _unused, version = document["apiVersion"].rpartition("/")
     kind = document["kind"]
     plural = kind.lower() + ("es" if kind.endswith("s") else "s")
     namespaced = "namespace" in document["metadata"]

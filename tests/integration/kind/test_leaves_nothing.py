@@ -65,7 +65,7 @@ def machine():
 
 def test_up_and_down_twice(clusters):
     before = machine()
-    for _ in range(2):
+    for _unused in range(2):
         worker = Worker("pool", {"example.com/pool": "pool"}, [])
         assert clusters.up(NAME, [worker])[0] == f"created {NAME} with 1 workers"
         assert clusters.up(NAME, [worker]) == []

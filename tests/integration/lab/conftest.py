@@ -52,7 +52,7 @@ DRIVER_IMAGES = {
     "gpu.nvidia.com": ("gpus", "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v0.5.0"),
     "dra.cpu": ("dracpu", "registry.k8s.io/dra-driver-cpu/dra-driver-cpu:v0.2.0"),
 }
-EVERYTHING = [{"operator": "Exists"}]
+EVERYTHING = ({"operator": "Exists"},)
 numbers = itertools.count(1)
 
 
@@ -157,7 +157,7 @@ class Machines:
         labels = {"app": unique, **(labels or {})}
         pod = {
             "nodeSelector": select or {},
-            "tolerations": tolerations,
+            "tolerations": list(tolerations),
             "containers": [{"name": name, "image": image, **spec.pop("container", {})}],
             **spec,
         }
@@ -212,7 +212,7 @@ class Machines:
         claims = [{"name": "d", "resourceClaimTemplateName": template}] if template else []
         spec = {
             "nodeSelector": select or {},
-            "tolerations": EVERYTHING,
+            "tolerations": list(EVERYTHING),
             "resourceClaims": claims,
             "containers": [
                 {

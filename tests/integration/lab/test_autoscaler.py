@@ -57,7 +57,7 @@ class Rungs:
         self.template = machines.template(GPU, CPU)
 
     def pods(self, machines, count):
-        return [machines.pod(self.template, select={CLASS: self.name}) for _ in range(count)]
+        return [machines.pod(self.template, select={CLASS: self.name}) for _unused in range(count)]
 
 
 def test_priorities_are_filled_in_order_up_to_their_maximum(machines, drivers):

@@ -157,9 +157,10 @@ def answers(api, resource):
     deadline = Deadline(SystemClock(), 10)
     while not deadline.expired:
         try:
-            return bool(list(api.list(resource)) or True)
+            list(api.list(resource))
         except NotFound:
             continue
+        return True
     return False
 
 

@@ -21,6 +21,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 pytestmark = pytest.mark.lab
 
+
 @pytest.fixture(scope="module")
 def plane(make_control_plane):
     return make_control_plane()

@@ -37,12 +37,12 @@ class On:
         self.id = self._machines.admin("POST", "/faults", self._wanted)["id"]
         assert self.id in [each["id"] for each in self._machines.admin("GET", "/faults")["faults"]]
 
-    def __exit__(self, *_):
+    def __exit__(self, *_unused):
         assert self._machines.admin("DELETE", f"/faults/{self.id}") == {"cleared": 1}
 
 
 def test_driver_crash_takes_its_slices_and_gives_them_back(machines, cpu):
-    node, _ = cpu
+    node, _unused = cpu
     with On(machines, "driver-crash", driver="dra.cpu", node=node):
         machines.wait_slices(node, "dra.cpu", 0)
         machines.until(lambda: crashed(machines, node), "the driver's pod in CrashLoopBackOff")
@@ -141,7 +141,7 @@ def test_preemption_fails_the_pods_and_replaces_the_machine(machines, cpu, reaso
 
 
 def test_api_server_restart_is_survived(machines, cpu):
-    node, _ = cpu
+    node, _unused = cpu
     before = machines.plane.processes.pid("kube-apiserver")
     with On(machines, "api-server-restart", seconds=1):
         pool = machines.pool()
@@ -151,7 +151,7 @@ def test_api_server_restart_is_survived(machines, cpu):
 
 
 def test_paused_controller_does_nothing_until_it_goes_on(machines, cpu):
-    _, select = cpu
+    _unused, select = cpu
     with On(machines, "controller-paused", process="kube-scheduler"):
         pod = machines.pod(select=select)
         machines.until(lambda: machines.seen_pod(pod)["spec"], "the pod")

@@ -181,14 +181,14 @@ def test_changes_and_reads(gcloud):
 
 def test_failures_are_failures_to_gcloud(gcloud, cloud):
     create = "gcloud container node-pools create p --cluster=demo --location=us-central1"
-    code, _, err = gcloud(f"{create} --machine-type=g9-standard-8")
+    code, _unused, err = gcloud(f"{create} --machine-type=g9-standard-8")
     assert code == 1
     assert 'Invalid machine type "g9-standard-8" in zone "us-central1-a": GCE_NOT_FOUND' in err
-    code, _, err = gcloud("gcloud container clusters delete none --location=us-central1")
+    code, _unused, err = gcloud("gcloud container clusters delete none --location=us-central1")
     assert code == 1
     assert "code=404" in err
     fault = cloud.faults.set("stockout", pool="p")
-    code, _, err = gcloud(f"{create} --num-nodes=1 --spot")
+    code, _unused, err = gcloud(f"{create} --num-nodes=1 --spot")
     assert code == 1
     assert "[GCE_STOCKOUT]" in err
     cloud.faults.clear(fault)

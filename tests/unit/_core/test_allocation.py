@@ -531,7 +531,9 @@ class TestStops:
 
     def test_a_search_without_end_is_given_up(self):
         roots = [device(f"gpu-{i}", attributes={ROOT: {"string": f"r{i // 2}"}}) for i in range(16)]
-        pairs = [wish(exactly("a"), exactly("b"), constraints=[{"matchAttribute": ROOT}]) for _ in range(8)]
+        pairs = [
+            wish(exactly("a"), exactly("b"), constraints=[{"matchAttribute": ROOT}]) for _unused in range(8)
+        ]
         held = [holds("other", result("gpu-0"))]
         answer = ask([resource_slice(devices=roots)], *pairs, held=held, max_steps=2000)
         assert refused(answer) == ("SearchTooLong", "unknown")

@@ -101,9 +101,9 @@ def event(reason, message, about="pod-a", seen=5):
 NO_EVENT = event("Pulled", "image", about="nobody")
 
 
-def waiting(*, requests=PAIR, constraints=({"matchAttribute": ROOT},), **fields):
+def waiting(*, requests=None, constraints=({"matchAttribute": ROOT},), **fields):
     """A pending pod and its claim, generated and without an allocation."""
-    wanted = claim("claim-a", requests=requests, owner=owned_by(), pod_claim="hardware")
+    wanted = claim("claim-a", requests=requests or PAIR, owner=owned_by(), pod_claim="hardware")
     wanted["spec"]["devices"]["constraints"] = list(constraints)
     entry = {"name": "hardware", "resourceClaimName": "claim-a"}
     return [

@@ -97,7 +97,7 @@ def test_order_is_by_value_not_by_text():
 
 def test_no_amount_is_lost_in_sums():
     total = quantity.ZERO
-    for _ in range(10):
+    for _unused in range(10):
         total += quantity.parse("100m")
     assert total == quantity.parse("1")
     assert quantity.parse("16") - quantity.parse("12") == Quantity(4 * UNIT)

@@ -82,8 +82,8 @@ LAST = step(
 RECORD = {"steps": [FIRST, LAST], "versions": {"kubernetes": "v1.36.3"}}
 
 
-def built(record=RECORD, plan=PLAN, environment=None):
-    return report.build(record, plan, environment or {"name": "lab"})
+def built(record=None, plan=None, environment=None):
+    return report.build(record or RECORD, plan or PLAN, environment or {"name": "lab"})
 
 
 def test_report_is_of_the_last_step():
@@ -157,9 +157,9 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.feed(text)
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
-        self.loads += [value for name, value in attributes if name in ("src", "href", "data")]
+        self.loads += [value for name, value in attrs if name in ("src", "href", "data")]
 
     def handle_data(self, data):
         self.text.append(data)

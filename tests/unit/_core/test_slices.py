@@ -605,7 +605,7 @@ def test_c22_a_summary_keeps_what_was_asked_of_each_device():
     wish = AttributeWish(f"{GPU}/type", "string")
     found = summarise(
         [resource_slice(devices=[device("ok", attributes={"type": {"string": "gpu"}}), device("bare")])],
-        lambda _, each: lacks([wish], each) or None,
+        lambda _unused, each: lacks([wish], each) or None,
     )
     assert {k: v[0].reason for k, v in found.pools[NODE_A].slices[0].remarks.items()} == {
         "bare": "AttributeMissing"
@@ -871,7 +871,7 @@ def test_reads_a_node():
 
 def test_a_summary_judges_like_the_full_model_whatever_comes():
     dice = random.Random(7)
-    for _ in range(300):
+    for _unused in range(300):
         published = [
             resource_slice(
                 f"s{i}",

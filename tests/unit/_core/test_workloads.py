@@ -880,7 +880,7 @@ def test_c30_the_flat_request_of_an_older_api_is_no_alternative():
 def test_damaged_objects_never_cause_anything_but_the_one_error(seed):
     dice = random.Random(seed)
     objects = copy.deepcopy(world())
-    for _ in range(3):
+    for _unused in range(3):
         place = dice.choice(objects)
         while True:
             keys = list(place) if isinstance(place, dict) else range(len(place))

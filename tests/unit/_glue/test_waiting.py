@@ -103,7 +103,7 @@ def test_ends_at_the_first_look_that_is_enough(goal, looks, seconds):
 
 
 def test_says_each_change_once():
-    _, lines = wait([PENDING, POD], [PENDING, POD], [ALLOCATED, POD], [READY, POD])
+    _unused, lines = wait([PENDING, POD], [PENDING, POD], [ALLOCATED, POD], [READY, POD])
     assert [line.partition("] ")[2].partition(",")[0] for line in lines] == [
         "claim-a: pending",
         "claim-a: allocated",
@@ -121,7 +121,7 @@ def test_gives_up_early_on_what_no_time_mends():
 
 
 def test_goes_on_where_it_must_not_stop_early():
-    found, _ = wait([BROKEN, POD], [READY, POD], stop_early=False)
+    found, _unused = wait([BROKEN, POD], [READY, POD], stop_early=False)
     assert found["reached"] == 1
 
 

@@ -363,7 +363,7 @@ def test_refusal_is_one_error_and_never_repeated(api, server, code, reason, kind
     with pytest.raises(KubernetesError) as refused:
         api.get(PODS, "a", "ns")
     error = refused.value
-    assert type(error) is kind
+    assert error.__class__ is kind
     assert str(error) == f"GET /api/v1/namespaces/ns/pods/a: {code} {reason}: because"
     assert (error.status, error.reason, error.message) == (code, reason, "because")
     assert len(server.asked) == 1

@@ -53,7 +53,7 @@ def test_set_list_and_clear_are_told(faults):
 
 def test_a_limited_fault_is_used_up(faults):
     faults.set("crash", remaining=2)
-    assert [faults.take("crash") is not None for _ in range(3)] == [True, True, False]
+    assert [faults.take("crash") is not None for _unused in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,6 @@ def test_allocations_are_told_apart(gpu):
 @pytest.mark.parametrize("depth", [1, 3])
 def test_the_objects_given_are_not_changed(gpu, depth):
     before = repr(gpu.claim), repr(gpu.pod)
-    for _ in range(depth):
+    for _unused in range(depth):
         decide(gpu.claim, [gpu.pod], NOW)
     assert (repr(gpu.claim), repr(gpu.pod)) == before

@@ -209,7 +209,7 @@ def test_decide(wishes, groups, grown, refused):
     ],
 )
 def test_refusals_have_the_autoscalers_words(wanted, groups, reason):
-    _, refused = run([wanted], groups)
+    _unused, refused = run([wanted], groups)
     assert refused == {"d/p": {reason: 1}}
 
 
@@ -221,9 +221,9 @@ def test_a_node_that_is_coming_serves_a_waiting_pod():
 
 def test_do_not_scale_up_leaves_other_pools_alone_and_anyway_does_not():
     stranger = pool("stranger", "n2-standard-16", {})
-    _, refused = run([wish("p")], [group(stranger)], rungs=(("gpu",),))
+    _unused, refused = run([wish("p")], [group(stranger)], rungs=(("gpu",),))
     assert refused["d/p"] == {"node group does not match the compute class of the pod": 1}
-    grown, _ = run([wish("p")], [group(stranger)], rungs=(("gpu",),), anyway=True)
+    grown, _unused = run([wish("p")], [group(stranger)], rungs=(("gpu",),), anyway=True)
     assert grown == {"stranger@a": (0, 1, -1)}
 
 

@@ -118,7 +118,7 @@ def test_operation_waits_for_every_zone(demo):
 
 
 def test_new_machine_type_waits_for_machines_of_the_new_revision(gpu):
-    _, started = gpu.ask("PUT", GPU, {"machineType": "g2-standard-12"})
+    _unused, started = gpu.ask("PUT", GPU, {"machineType": "g2-standard-12"})
     gpu.wait(machines=False)
     view = gpu.cloud.pools()[1]
     assert view.message["config"]["machineType"] == "g2-standard-12"
@@ -282,7 +282,7 @@ def test_project_quota(demo):
     demo.faults.set("quota", metric="GPUS_ALL_REGIONS", limit=0)
     config = {"machineType": "g2-standard-8"}
     body = {"name": "p", "initialNodeCount": 1, "locations": [ZONE], "config": config}
-    _, error = demo.refused("POST", POOLS, {"nodePool": body})
+    _unused, error = demo.refused("POST", POOLS, {"nodePool": body})
     assert error["message"].startswith("Insufficient project quota")
 
 
@@ -334,7 +334,7 @@ def test_operation_is_stuck_until_the_fault_is_cleared(demo):
 def test_operation_is_lost(demo):
     demo.faults.set("operation-lost", type="CREATE_NODE_POOL", remaining=2)
     name = start_pool(demo)["name"]
-    for _ in range(2):
+    for _unused in range(2):
         assert demo.refused("GET", f"{REGION}/operations/{name}")[0] == 404
     assert operation(demo, name)["name"] == name
 

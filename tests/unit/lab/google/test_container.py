@@ -16,7 +16,7 @@ GPU = POOLS + "/gpu-pool"
 def test_cluster_is_provisioning_until_its_machines_are_ready(google):
     pool = {"name": "default-pool", "initialNodeCount": 1}
     body = {"cluster": {"name": "demo", "nodePools": [pool]}}
-    _, operation = google.ask("POST", REGION + "/clusters", body)
+    _unused, operation = google.ask("POST", REGION + "/clusters", body)
     assert operation["operationType"] == "CREATE_CLUSTER"
     assert operation["status"] == "RUNNING"
     google.wait(machines=False)
@@ -33,7 +33,7 @@ def test_cluster_is_provisioning_until_its_machines_are_ready(google):
 
 def test_operation_takes_its_time_even_when_machines_are_ready(google):
     pool = {"name": "default-pool", "initialNodeCount": 1}
-    _, operation = google.ask(
+    _unused, operation = google.ask(
         "POST", REGION + "/clusters", {"cluster": {"name": "demo", "nodePools": [pool]}}
     )
     google.wait(100.0)
@@ -450,7 +450,7 @@ POOL_UPDATE_REFUSALS = {
 @pytest.mark.parametrize(("body", "message"), POOL_UPDATE_REFUSALS.values(), ids=POOL_UPDATE_REFUSALS.keys())
 def test_node_pool_update_is_refused(gpu, body, message):
     before = gpu.pool()
-    _, error = gpu.refused("PUT", GPU, body)
+    _unused, error = gpu.refused("PUT", GPU, body)
     assert message in error["message"]
     assert gpu.pool() == before
 
@@ -478,7 +478,7 @@ def test_switch_from_zonal_to_total_limits_as_gcloud_sends_it(gpu):
 
 def test_new_zonal_limit_beside_total_limits_is_refused(gpu):
     wanted = {"enabled": True, "maxNodeCount": 3, "totalMaxNodeCount": 6}
-    status, _ = gpu.refused("POST", GPU + ":setAutoscaling", {"autoscaling": wanted})
+    status, _unused = gpu.refused("POST", GPU + ":setAutoscaling", {"autoscaling": wanted})
     assert status == 400
 
 
@@ -491,7 +491,7 @@ def test_size_within_the_autoscaling_limits(gpu):
 
 
 def test_delete_waits_until_the_machines_are_gone(gpu):
-    _, operation = gpu.ask("DELETE", GPU)
+    _unused, operation = gpu.ask("DELETE", GPU)
     gpu.wait(machines=False)
     assert gpu.pool()["status"] == "STOPPING"
     assert gpu.ended(operation)["status"] == "DONE"

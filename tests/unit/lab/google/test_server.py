@@ -88,7 +88,7 @@ def test_defect_of_the_lab_is_a_500_that_says_so(make_google, capsys):
 )
 def test_first_calls_fail(server, code, status):
     server.cloud.faults.set("http-error", code=code, method="container.", remaining=2)
-    answers = [ask(server, "GET", REGION + "/clusters") for _ in range(3)]
+    answers = [ask(server, "GET", REGION + "/clusters") for _unused in range(3)]
     assert [answer[0] for answer in answers] == [code, code, 200]
     assert answers[0][1]["error"]["status"] == status
 
@@ -219,6 +219,8 @@ def test_many_threads_get_one_truth(server):
     pool = {"name": "default-pool", "initialNodeCount": 1}
     body = {"cluster": {"name": "demo", "nodePools": [pool]}}
     with ThreadPoolExecutor(8) as threads:
-        codes = list(threads.map(lambda _: ask(server, "POST", REGION + "/clusters", body)[0], range(8)))
+        codes = list(
+            threads.map(lambda _unused: ask(server, "POST", REGION + "/clusters", body)[0], range(8))
+        )
     assert sorted(codes) == [200] + [409] * 7
     assert isinstance(server.cloud, Cloud)

@@ -173,7 +173,7 @@ def test_posts_that_only_read_count_as_reads(google):
 def test_permissions(google):
     google.faults.set("permission-denied", permission="container.clusters.create")
     asked = {"permissions": ["container.clusters.create", "container.clusters.get"]}
-    _, answer = google.ask("POST", "/v1/projects/test-project:testIamPermissions", asked)
+    _unused, answer = google.ask("POST", "/v1/projects/test-project:testIamPermissions", asked)
     assert answer == {"permissions": ["container.clusters.get"]}
     status, error = google.refused("POST", REGION + "/clusters", {"cluster": {"name": "demo"}})
     assert status == 403

@@ -59,7 +59,7 @@ NICS = container("networking-dra-driver:1", "driver")
     ],
 )
 def test_which_pods_are_drivers(found, wanted):
-    assert [driver.name for driver, _ in drivers.drivers_of(found)] == wanted
+    assert [driver.name for driver, _unused in drivers.drivers_of(found)] == wanted
 
 
 @dataclass

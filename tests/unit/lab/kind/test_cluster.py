@@ -78,7 +78,7 @@ def test_an_error_of_docker_is_its_last_line_as_a_sentence(path):
 def test_an_archive_that_docker_refuses_is_an_error_and_not_a_broken_pipe(path):
     client = docker.Docker(program(path, "docker", "echo bad archive >&2; exit 1"), {}, False)
     with pytest.raises(LabError, match="bad archive"), client.feed("import", "-", "x") as pipe:
-        for _ in range(200):
+        for _unused in range(200):
             pipe.write(b"x" * 65536)
 
 

@@ -187,7 +187,7 @@ MESSAGES = [{"role": "user", "content": "hi"}]
     ],
 )
 def test_http(url, path, body, status, text):
-    address, _ = url
+    address, _unused = url
     found, answer = ask(address + path, body)
     assert found == status
     assert text in answer
