@@ -55,7 +55,7 @@ def no_floor() -> str:
 
 
 def mypy() -> Commands:
-    command = [PYTHON, "-m", "mypy"]
+    command = [PYTHON, "-m", "mypy", "--config-file", str(snapshot.ROOT / "pyproject.toml")]
     for package in TYPED:
         if (snapshot.ROOT / package.replace(".", "/")).is_dir():
             command += ["-p", f"ansible_collections.inference.dra.{package}"]

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
-
-import urllib3
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.errors import (
     Conflict,
@@ -18,7 +17,11 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.errors import
 )
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes
 from ansible_collections.inference.dra.plugins.module_utils._ports.resources import CLAIMS
-from ansible_collections.inference.dra.plugins.module_utils._ports.transport import make_pool, plain
+from ansible_collections.inference.dra.plugins.module_utils._ports.transport import (
+    Answer,
+    NoAnswer,
+    Transport,
+)
 
 from .claim_bytes import claim_uid, still_allocates, with_devices
 from .contract import COMPONENT
@@ -26,7 +29,6 @@ from .contract import COMPONENT
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
 SECONDS = 10.0
-_FIRST_ERROR_STATUS = 300
 
 
 class ClaimStatus:
@@ -34,7 +36,7 @@ class ClaimStatus:
 
     def __init__(self, api: Kubernetes) -> None:
         self._connection = api.connection
-        self._pool = make_pool(api.connection)
+        self._transport = Transport(api.connection)
 
     def write_devices(
         self, namespace: str, name: str, uid: str, entries: Sequence[Mapping[str, Any]]
@@ -59,32 +61,22 @@ class ClaimStatus:
 
     def _exchange(self, method: str, path: str, body: bytes | None, accept: str) -> bytes:
         attempted = f"{method} {path}"
+        url = self._connection.host + path
         try:
-            answer = self._pool.request(
-                method,
-                self._connection.host + path,
-                body=body,
-                headers=self._headers(accept),
-                timeout=urllib3.Timeout(total=SECONDS),
-                retries=False,
-            )
-        except urllib3.exceptions.HTTPError as error:
-            raise Unreachable(attempted, 0, "NoAnswer", plain(error)) from error
-        if answer.status >= _FIRST_ERROR_STATUS:
+            answer = self._transport.send(method, url, body, self._headers(accept), SECONDS)
+        except NoAnswer as error:
+            raise Unreachable(attempted, 0, "NoAnswer", str(error)) from error
+        if not answer.is_ok:
             raise error_from(attempted, answer.status, _status_text(answer))
         return answer.data
 
-    def _headers(self, accept: str) -> urllib3.HTTPHeaderDict:
-        headers = urllib3.HTTPHeaderDict({"Accept": accept, "Content-Type": PROTOBUF})
+    def _headers(self, accept: str) -> list[tuple[str, str]]:
+        headers = [("Accept", accept), ("Content-Type", PROTOBUF), *self._connection.headers]
         authorization = self._connection.token()
-        if authorization:
-            headers["Authorization"] = authorization
-        for name, value in self._connection.headers:
-            headers.add(name, value)
-        return headers
+        return [*headers, ("Authorization", authorization)] if authorization else headers
 
 
-def _status_text(answer: urllib3.BaseHTTPResponse) -> bytes:
+def _status_text(answer: Answer) -> bytes:
     """Return the error as JSON or text; in protobuf only the HTTP status says what happened."""
     binary = PROTOBUF in answer.headers.get("Content-Type", "")
-    return (answer.reason or "refused").encode() if binary else answer.data
+    return HTTPStatus(answer.status).phrase.encode() if binary else answer.data

@@ -216,7 +216,7 @@ def _functions(celpy: Any, types: Any) -> dict[str, Callable[..., Any]]:
     def compared(value: Any, other: Any) -> int:
         if type(value) is not type(other) or not isinstance(value, (Quantity, Version)):
             raise NoSuchOverload
-        return (value > other) - (value < other)  # type: ignore[operator]
+        return int(value > other) - int(value < other)
 
     def optional_field(value: Any, name: Any) -> Optional:
         if isinstance(value, Optional):

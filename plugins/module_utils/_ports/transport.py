@@ -52,7 +52,9 @@ class Transport:
         self._library = urllib3
         self._pool = make_pool(urllib3, connection)
 
-    def send(self, method: str, url: str, body: str | None, headers: Headers, seconds: float) -> Answer:
+    def send(
+        self, method: str, url: str, body: str | bytes | None, headers: Headers, seconds: float
+    ) -> Answer:
         """Return the answer to one request.
 
         :raises NoAnswer: where there is none within ``seconds``.

@@ -166,6 +166,7 @@ class Module:
 
     def exit_json(self, **result):
         self.ended = {"failed": False, **result}
+        raise SystemExit
 
     def fail_json(self, msg, **result):
         self.ended = {"failed": True, "msg": msg, **result}
@@ -201,5 +202,6 @@ def test_defect_keeps_its_traceback():
 @pytest.mark.parametrize("changed", [False, True])
 def test_result_says_whether_it_changed(changed):
     module = Module()
-    run(module, lambda _module: {"changed": True} if changed else {})
+    with pytest.raises(SystemExit):
+        run(module, lambda _module: {"changed": True} if changed else {})
     assert module.ended == {"failed": False, "changed": changed}
