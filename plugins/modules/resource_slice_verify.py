@@ -19,7 +19,7 @@ description:
     gives out too.
   - Changes nothing. Returns all verdicts, whether it fails or not.
 options:
-  expect:
+  expectations:
     description: What is expected, an entry for each driver and kind of node. P(inference.dra.inference_plan#filter) returns such a list
       as C(slices).
     type: list
@@ -47,7 +47,7 @@ options:
         description: Labels of the nodes that are meant; all nodes where it is not given.
         type: dict
       devices_min:
-        description: How many devices each node must have at least. V(1) where O(expect[].devices_exact) is not given either.
+        description: How many devices each node must have at least. V(1) where O(expectations[].devices_exact) is not given either.
         type: int
       devices_exact:
         description: How many devices each node must have, neither fewer nor more.
@@ -118,7 +118,7 @@ author:
 EXAMPLES = r"""
 - name: Verify that every GPU node has its GPU, and that the driver is what holds it up where not
   inference.dra.resource_slice_verify:
-    expect:
+    expectations:
       - driver: gpu.nvidia.com
         device_class: gpu.nvidia.com
         node_selector: {cloud.google.com/gke-nodepool: gpu-pool}
@@ -129,7 +129,7 @@ EXAMPLES = r"""
 
 - name: Verify everything that the alternatives need
   inference.dra.resource_slice_verify:
-    expect: "{{ inference_plan.slices }}"
+    expectations: "{{ inference_plan.slices }}"
 
 - name: Audit the slices of a dump that somebody sent
   inference.dra.resource_slice_verify:
@@ -138,7 +138,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-expectations:
+outcomes:
   description: What became of each expectation.
   returned: unless the input or the cluster can't be read
   type: list

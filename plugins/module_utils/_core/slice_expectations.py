@@ -160,7 +160,7 @@ class _Entry:
     def __init__(self, index: int, given: Mapping[str, Any]) -> None:
         self.given = given
         self.problems: list[Problem] = []
-        self._where = f"expect[{index}]"
+        self._where = f"expectations[{index}]"
 
     def complain(self, key: str, observed: Any, needed: str) -> None:
         self.problems.append(Problem(self._where, key, repr(observed), needed))

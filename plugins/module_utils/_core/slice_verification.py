@@ -255,8 +255,7 @@ class _Judge:
         lacking = {name for each in slices for name, lacks in each.remarks.items() if self.number in lacks}
         groups: dict[str, set[str]] = {"lack what is required": set(names) & lacking}
         if self.wanted.count == "free":
-            shared = {name for each in slices for name in each.shared_devices}
-            groups["are held"] = (set(names) & held) - shared
+            groups["are held"] = set(names) & held
             groups["are tainted"] = set(names) & {
                 name
                 for each in slices

@@ -72,7 +72,7 @@ def verify_spec() -> dict[str, Any]:
         "allow_no_nodes": {"type": "bool", "default": False},
     }
     own = {
-        "expect": {"type": "list", "elements": "dict", "options": expectation, "default": []},
+        "expectations": {"type": "list", "elements": "dict", "options": expectation, "default": []},
         "fail_on": {"type": "str", "choices": ["note", "warning", "error", "never"], "default": "error"},
     }
     return kubernetes_spec() | dump_spec() | own
@@ -81,7 +81,7 @@ def verify_spec() -> dict[str, Any]:
 def verify_slices(module: Module) -> dict[str, Any]:
     """Return all verdicts; fail with them where one is as grave as ``fail_on``."""
     params = module.params
-    expectations = read_expectations(params["expect"])
+    expectations = read_expectations(params["expectations"])
     source, _now = source_from(params, SystemClock())
     reader = Reader(source)
     published = reader.published(expectations)
@@ -90,7 +90,7 @@ def verify_slices(module: Module) -> dict[str, Any]:
     verdicts = [verdict for outcome in outcomes for verdict in outcome.verdicts]
     verdicts += audit(published.slices, published.held, published.nodes, drivers)
     result = {
-        "expectations": [outcome.as_dict() for outcome in outcomes],
+        "outcomes": [outcome.as_dict() for outcome in outcomes],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "slices": published.slices.slices,
         "pools": published.slices.drivers(),

@@ -86,7 +86,9 @@ GPU_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadat
 
 def verify(objects, *expect, fail_on="never", **options):
     wanted = [{"driver": GPU, "node_selector": LABEL, **each} for each in (expect or ({},))]
-    return run_module("resource_slice_verify", objects=[*objects], expect=wanted, fail_on=fail_on, **options)
+    return run_module(
+        "resource_slice_verify", objects=[*objects], expectations=wanted, fail_on=fail_on, **options
+    )
 
 
 def found(result, *, status="error"):
@@ -171,7 +173,7 @@ COUNTS = {
 
 @pytest.mark.parametrize(("objects", "wanted", "devices"), COUNTS.values(), ids=COUNTS)
 def test_devices_of_a_node(objects, wanted, devices):
-    outcome = verify([node(), *objects], wanted)["expectations"][0]
+    outcome = verify([node(), *objects], wanted)["outcomes"][0]
     if devices is None:
         assert outcome["missing_nodes"] == ["node-a"]
     else:
@@ -183,7 +185,7 @@ def test_cluster_wide_device_counts_once():
     nodes = [node(f"node-{number}") for number in range(3)]
     wanted = {"driver": GATE, "all_nodes": True, "node_selector": None, "devices_exact": 1}
     result = verify([*nodes, gate], wanted)
-    assert result["expectations"][0] == {
+    assert result["outcomes"][0] == {
         "alternative": "",
         "driver": GATE,
         "nodes": 0,
@@ -254,7 +256,7 @@ def test_dropped_field_names_its_feature_gate():
 
 def test_requirements_are_those_of_their_own_entry():
     wanted = [{"attributes": [{"name": "none"}], "alternative": "a"}, {"alternative": "b"}]
-    outcomes = verify([node(), GPU_SLICE], *wanted)["expectations"]
+    outcomes = verify([node(), GPU_SLICE], *wanted)["outcomes"]
     assert [each["devices"] for each in outcomes] == [0, 1]
 
 
@@ -374,13 +376,13 @@ def test_C21_each_missing_node_is_named():  # noqa: N802 - the number of the fie
     ]
     result = verify([*nodes, *slices])
     missing = [f"node-{number:03}" for number in range(0, 200, 40)]
-    assert result["expectations"][0]["missing_nodes"] == missing
+    assert result["outcomes"][0]["missing_nodes"] == missing
     assert [subject for _reason, subject in found(result)] == [f"Node {name}" for name in missing]
 
 
 def test_very_many_missing_nodes_are_named_together():
     result = verify([node(f"node-{number:03}") for number in range(80)])
-    assert len(result["expectations"][0]["missing_nodes"]) == 80
+    assert len(result["outcomes"][0]["missing_nodes"]) == 80
     assert len(found(result)) == 51
     assert "30 more nodes" in observed(result, "DevicesMissing")
 
@@ -395,7 +397,7 @@ def test_no_target_nodes(fine, status):
 
 def test_every_node_is_meant_without_a_selector():
     wanted = {"node_selector": None}
-    assert verify([node(labels={}), GPU_SLICE], wanted)["expectations"][0]["nodes"] == 1
+    assert verify([node(labels={}), GPU_SLICE], wanted)["outcomes"][0]["nodes"] == 1
 
 
 # Class and controller
@@ -507,7 +509,7 @@ CONTRADICTIONS = {
     "least above exact": ({"devices_min": 2, "devices_exact": 1}, "devices_exact is 1; give one of them"),
     "negative": ({"devices_min": -1}, "a number of devices is not negative"),
     "everywhere and somewhere": ({"all_nodes": True}, "with all_nodes devices belong to no node"),
-    "no quantity": ({"capacity": {"memory": "much"}}, "expect[0].capacity.memory"),
+    "no quantity": ({"capacity": {"memory": "much"}}, "expectations[0].capacity.memory"),
     "value of another type": (
         {"attributes": [{"name": "a", "type": "int", "value": "x"}]},
         "type int is needed",
@@ -525,8 +527,8 @@ def test_contradiction_is_refused_before_anything_is_read(wanted, sentence):
 
 def test_every_contradiction_is_named_at_once():
     result = verify([node()], {"devices_min": -1}, {"daemon_set": "driver"})
-    assert "expect[0].devices_min" in result["msg"]
-    assert "expect[1].daemon_set" in result["msg"]
+    assert "expectations[0].devices_min" in result["msg"]
+    assert "expectations[1].daemon_set" in result["msg"]
 
 
 def test_dump_without_nodes_says_so():
