@@ -9,15 +9,18 @@ of an hour to build: a module could show none of that.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-
-from ansible_collections.inference.dra.lab.errors import LabError
-from ansible_collections.inference.dra.lab.kind import lifecycle
 
 SPEC = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -25,6 +28,8 @@ SPEC = {
     "plan": {"type": "dict"},
     "kubeconfig": {"type": "path"},
 }
+COLLECTIONS = Path(__file__).parents[5]
+"""The directory that holds ``ansible_collections``, wherever this collection is installed."""
 
 
 class ActionModule(ActionBase):
@@ -39,13 +44,34 @@ class ActionModule(ActionBase):
             argument_spec=SPEC, required_if=[("state", "present", ["plan"])]
         )
         started = time.monotonic()
-        clusters = lifecycle.Lifecycle(Display().display, options["name"], check=self._task.check_mode)
-        try:
-            if options["state"] == "present":
-                result.update(clusters.present(options["plan"], options["kubeconfig"]))
-            else:
-                result.update(clusters.absent(options["kubeconfig"]))
-        except LabError as error:
-            raise AnsibleActionFail(str(error)) from error
+        words = [options["state"], "--name", options["name"]]
+        words += ["--kubeconfig", options["kubeconfig"]] if options["kubeconfig"] else []
+        words += ["--check"] if self._task.check_mode else []
+        result.update(kind(words, options["plan"] or {}))
         result["waited_seconds"] = round(time.monotonic() - started, 1)
         return result
+
+
+def kind(words: list[str], plan: dict[str, Any]) -> dict[str, Any]:
+    """Run the lab's own command; show its progress as it comes, return its result or fail with its sentence."""
+    path = os.pathsep.join(filter(None, [str(COLLECTIONS), os.environ.get("PYTHONPATH", "")]))
+    said = ""
+    with subprocess.Popen(
+        [sys.executable, "-m", "ansible_collections.inference.dra.lab.kind", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    ) as process:
+        assert process.stdin  # noqa: S101 - opened above
+        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+            json.dump(plan, pipe)
+        for line in process.stderr or ():
+            said = line.strip()
+            Display().display(f"  {said}")
+        answer = process.stdout.read() if process.stdout else ""
+    if process.returncode:
+        raise AnsibleActionFail(said or f"The kind cluster's command ended with status {process.returncode}.")
+    result: dict[str, Any] = json.loads(answer)
+    return result
