@@ -17,7 +17,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SLICES,
 )
-from ansible_collections.inference.dra.plugins.module_utils._ports.transport import make_pool
+from ansible_collections.inference.dra.plugins.module_utils._ports.transport import Transport
 
 pytestmark = pytest.mark.lab
 DRIVER = "image-configurator.x-k8s.io"
@@ -145,11 +145,12 @@ def test_claims_are_served_however_their_parameters_are_written(controller, work
         "metadata": {"name": "gpu-or-cpu"},
         "spec": {"spec": spec},
     }
-    answer = make_pool(api.connection).request(
+    answer = Transport(api.connection).send(
         "POST",
         api.connection.host + CLAIM_TEMPLATES.path(workload.namespace),
-        body=json.dumps(body).replace('"PARAMETERS"', parameters),
-        headers={"Content-Type": "application/json"},
+        json.dumps(body).replace('"PARAMETERS"', parameters),
+        [("Content-Type", "application/json")],
+        seconds=10,
     )
     assert answer.status == 201, answer.data
     workload.pod()
