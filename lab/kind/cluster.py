@@ -121,7 +121,8 @@ class Clusters:
                     "can't be added or repaired one by one; remove the cluster (state absent) and begin anew."
                 )
             if state == "absent":
-                host.require_inotify(len(wanted) + 1)
+                others = [self._required(other).containers for other in self.names()]
+                host.require_inotify(len(wanted) + 1 + sum(map(len, others)))
                 host.remember(self.directory / "host.json")
                 try:
                     self._create(name, len(wanted))
