@@ -1,0 +1,129 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with an inventory, found before anything is written: each mistake by name, with its fix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .alternatives import InputError, plan
+
+# What guides leave for the reader to fill in.
+PLACEHOLDER = re.compile(
+    r"<[^<>]+>|(?i:hugging_face_token|hf_token|(my|your)[-_]project([-_]id)?|project[-_]id|change[-_]?me)"
+)
+BARE_VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
+WITH_V = re.compile(r"v\d+\.\d+\.\d+\S*")
+V_REGISTRY = "registry.k8s.io/"
+"""Where image tags begin with v and chart versions do not (dra-driver-cpu, dra-driver-nvidia)."""
+EMBEDDED = re.compile(r"<[^<>]+>")
+
+
+def placeholder_mistakes(values: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each variable whose value is a placeholder of a guide; no value is repeated
+    beside the placeholder itself, because some are secret.
+    """
+    mistakes = []
+    for name, value in values.items():
+        text = str(value or "").strip()
+        embedded = EMBEDDED.search(text)
+        if PLACEHOLDER.fullmatch(text) or embedded:
+            shown = embedded[0] if embedded else text
+            mistakes.append(f"{name}: found the placeholder {shown!r}; set the real value")
+    return mistakes
+
+
+def version_mistakes(charts: Mapping[str, Any], images: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each chart version with a v, and each image tag of registry.k8s.io without one.
+
+    :param charts: charts by driver, each with ``version`` and ``values``.
+    :param images: image references, or mappings of ``repository`` and ``tag``, by the name of their variable.
+    """
+    mistakes = []
+    for driver, chart in charts.items():
+        version = str(chart.get("version", ""))
+        if WITH_V.fullmatch(version):
+            mistakes.append(
+                f"version of the chart for {driver}: found {version!r}; chart versions carry no v, "
+                f"so {version[1:]!r} is meant"
+            )
+    in_charts = {
+        f"image of the chart for {driver}": (chart.get("values") or {}).get("image")
+        for driver, chart in charts.items()
+    }
+    for name, image in {**in_charts, **images}.items():
+        repository, tag = _parts(image)
+        if repository.startswith(V_REGISTRY) and BARE_VERSION.fullmatch(tag):
+            mistakes.append(f"{name}: found the tag {tag!r} of {repository}; 'v{tag}' is meant")
+    return mistakes
+
+
+def _parts(image: Any) -> tuple[str, str]:
+    if isinstance(image, Mapping):
+        return str(image.get("repository", "")), str(image.get("tag", ""))
+    reference = str(image or "").partition("@")[0]
+    path, slash, last = reference.rpartition("/")
+    name, _colon, tag = last.partition(":")
+    return f"{path}{slash}{name}", tag
+
+
+def removed_mistakes(names: Iterable[str], removed: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each variable that is set and no longer read.
+
+    :param removed: successors by the names of removed variables; empty where there is none.
+    """
+    present = set(names)
+    return [
+        f"{name}: nothing reads it any more; " + (f"use {successor}" if successor else "remove it")
+        for name, successor in removed.items()
+        if name in present
+    ]
+
+
+def inventory_mistakes(inventory: Mapping[str, Any]) -> list[str]:
+    """Return every mistake in an inventory, those of its alternatives first.
+
+    Shape of ``inventory``: ``alternatives`` and ``settings`` as ``plan`` takes them, ``values``, ``charts``,
+    ``images``, ``names`` and ``removed`` as the functions here take them.
+    """
+    mistakes = []
+    try:
+        plan(inventory["alternatives"], inventory.get("settings"))
+    except InputError as error:
+        mistakes += [problem.sentence() for problem in error.problems]
+    mistakes += placeholder_mistakes(inventory.get("values") or {})
+    mistakes += version_mistakes(inventory.get("charts") or {}, inventory.get("images") or {})
+    mistakes += removed_mistakes(inventory.get("names") or (), inventory.get("removed") or {})
+    return mistakes
+
+
+def claim_requests(made: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what each alternative of a plan asks for, as gke_preflight takes its ``alternatives``.
+
+    Shape: ``name, driver, device_class, node_pool, count, cpus, selectors``; alternatives without a node
+    pool are left out.
+    """
+    drivers = {each["name"]: each["driver"] for each in made["device_classes"]}
+    pools = {each["alternative"]: each["node_pool"] for each in made["nodes"]}
+    first, *_gate = made["claim_template"]["spec"]["spec"]["devices"]["requests"]
+    return [
+        {
+            "name": each["name"],
+            "driver": drivers[each["deviceClassName"]],
+            "device_class": each["deviceClassName"],
+            "node_pool": pools[each["name"]],
+            "count": each.get("count", 1),
+            "cpus": _cpus((each.get("capacity") or {}).get("requests") or {}),
+            "selectors": [selector["cel"]["expression"] for selector in each.get("selectors") or ()],
+        }
+        for each in first["firstAvailable"]
+        if each["name"] in pools
+    ]
+
+
+def _cpus(capacity: Mapping[str, str]) -> int:
+    asked = str(capacity.get("dra.cpu/cpu", "0"))
+    return int(asked) if asked.isdecimal() else 0

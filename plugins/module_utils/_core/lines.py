@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Results of the modules as short lines of text: what a person reads in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .verdict import SEVERITY, from_dict
+
+Json = Mapping[str, Any]
+
+
+def verdict_lines(verdicts: Iterable[Json]) -> list[str]:
+    """Return one line per verdict that is not ``ok``, the gravest first."""
+    grave = [from_dict(each) for each in verdicts if each["status"] != "ok"]
+    grave.sort(key=lambda each: -SEVERITY.index(each.status))
+    return [f"{each.status}: {each.sentence()}" for each in grave]
+
+
+def diagnosis_lines(pods: Iterable[Json], replicas: Iterable[Json], verdicts: Iterable[Json]) -> list[str]:
+    """Return one line per pod, then one per verdict on the cluster's devices.
+
+    A pod's line says its state, what it runs on, and the decisive verdict; where nothing is wrong, why it
+    has no earlier alternative.
+
+    :param pods: ``pods`` of dra_diagnosis.
+    :param replicas: ``replicas`` of inference_service_info.
+    :param verdicts: ``verdicts`` of dra_diagnosis.
+    """
+    hardware = {each["uid"]: each for each in replicas}
+    return [_pod_line(pod, hardware.get(pod["uid"], {})) for pod in pods] + verdict_lines(verdicts)
+
+
+def _pod_line(pod: Json, replica: Json) -> str:
+    line = f"{pod['pod']}: {pod['state']}"
+    if replica.get("alternative"):
+        line += f" on {replica['alternative']}"
+    if pod["node"]:
+        line += f" ({pod['node']})"
+    reasons = [reason for chosen in pod["chosen"] for reason in chosen["reasons"]]
+    decisive = next(iter([*pod["verdicts"], *reasons]), None)
+    if decisive is None:
+        return line
+    verdict = from_dict(decisive)
+    said = verdict.sentence().removeprefix(f"{verdict.subject}: ")
+    return f"{line}; {verdict.status} {verdict.reason}: {said}"

@@ -1,0 +1,192 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ``inference_leftovers_info`` does: ask Google and Kubernetes what still exists, and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.inference.dra.plugins.module_utils._core.leftovers import (
+    Leftover,
+    Prices,
+    claims_of,
+    cluster_leftovers,
+    count_nodes,
+    object_leftovers,
+    operation_verdicts,
+    repository_leftovers,
+    summary,
+)
+from ansible_collections.inference.dra.plugins.module_utils._core.verdict import Verdict, worst
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
+from ansible_collections.inference.dra.plugins.module_utils._ports.connection import ConnectionFailed
+from ansible_collections.inference.dra.plugins.module_utils._ports.google import Google, GoogleError
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    COMPUTE_CLASSES,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    DEVICE_CLASSES,
+    NODES,
+    SECRETS,
+    SLICES,
+    Forbidden,
+    Kubernetes,
+    KubernetesError,
+    NotFound,
+    Resource,
+)
+
+from .google import google_failures
+from .result import Module
+
+LOOK_SECONDS, PAUSE_SECONDS = 60.0, 2.0
+NOT_SAID = ("permission", "not_enabled")
+"""Kinds of refusal after which nothing is known; any other is a failure of the question."""
+
+
+class Look:
+    """One look at everything that the options name."""
+
+    def __init__(self, params: Mapping[str, Any], clock: Clock) -> None:
+        self.params = params
+        self.clock = clock
+        self.plan: Mapping[str, Any] = params["plan"] or {}
+        self.found: list[Leftover] = []
+        self.verdicts: list[Verdict] = []
+        self.asked: list[str] = []
+        self.nodes: dict[str, int] | None = None
+
+    def result(self) -> dict[str, Any]:
+        """Return the module's result."""
+        with google_failures():
+            live, exists = self._cluster()
+        if exists is not False:
+            self._kubernetes()
+        self.found[:0] = cluster_leftovers(live, Prices.from_plan(self.plan), self.nodes)
+        self.verdicts[:0] = [each.verdict() for each in self.found]
+        if not self.verdicts:
+            self.verdicts.append(
+                Verdict("ok", "NothingLeft", self._subject, f"none is left of: {', '.join(self.asked)}")
+            )
+        return {
+            **summary(self.found),
+            "verdicts": [each.as_dict() for each in self.verdicts],
+            "worst": worst(self.verdicts),
+            "clean": worst(self.verdicts) == "ok",
+            "asked": self.asked,
+        }
+
+    @property
+    def _subject(self) -> str:
+        cluster, namespace = self.params["cluster"], self.params["namespace"]
+        return f"Cluster {cluster}" if cluster else f"Namespace {namespace}"
+
+    def _cluster(self) -> tuple[Mapping[str, Any] | None, bool | None]:
+        """Return the Cluster message, and whether it exists (``None``: that is not known)."""
+        name, location, repository = (self.params[key] for key in ("cluster", "location", "repository"))
+        if not name and not repository:
+            return None, None
+        google = Google.connect(self.params, self.clock)
+        live: Mapping[str, Any] | None = None
+        exists: bool | None = None
+        try:
+            if name:
+                live = google.cluster(location, name)
+                exists = live is not None
+                self.asked += ["cluster", "node pools", "operations"]
+                self.verdicts += operation_verdicts(google.running_operations(location), name)
+            if repository:
+                where = self.params["repository_location"] or location
+                self.found += repository_leftovers(repository, google.repository(where, repository))
+                self.asked.append("repository")
+        except GoogleError as problem:
+            if problem.kind not in NOT_SAID:
+                raise
+            self._not_said(f"Project {google.project}", str(problem))
+        return live, exists
+
+    def _kubernetes(self) -> None:
+        """Ask the cluster; where it can't be reached, say so instead of calling it empty."""
+        try:
+            api = Kubernetes.connect(self.params, self.clock)
+            api = api.within(Deadline(self.clock, LOOK_SECONDS))
+            self.nodes = count_nodes(api.list(NODES))
+        except (ConnectionFailed, KubernetesError) as problem:
+            self._not_said(self._subject, f"its API server: {problem}")
+            return
+        drivers = [each["driver"] for each in self.plan.get("slices") or ()]
+        classes = [each["name"] for each in self.plan.get("device_classes") or ()]
+        compute_class = (self.plan.get("compute_class") or {}).get("metadata", {}).get("name", "")
+        self._named(api, DEPLOYMENTS, [self.params["deployment"]], self.params["namespace"])
+        self._named(api, DEPLOYMENTS, [self.params["controller"]], self.params["driver_namespace"])
+        self._named(api, COMPUTE_CLASSES, [compute_class])
+        self._named(api, DEVICE_CLASSES, classes)
+        self._named(api, DAEMON_SETS, self.params["daemon_sets"], self.params["driver_namespace"])
+        self._listed("ResourceClaim", claims_of(self._all(api, CLAIMS), drivers, classes))
+        template = f"app={self.params['deployment']}"
+        self._listed(
+            "ResourceClaimTemplate",
+            self._all(api, CLAIM_TEMPLATES, self.params["namespace"], label_selector=template),
+        )
+        for driver in drivers:
+            self._listed("ResourceSlice", self._all(api, SLICES, field_selector=f"spec.driver={driver}"))
+        for release in self.params["releases"] or ():
+            self._release(api, release, self.params["driver_namespace"])
+
+    def _release(self, api: Kubernetes, release: str, namespace: str) -> None:
+        """Find Helm's record of a release, and DaemonSets of it that outlived the record."""
+        record = self._all(api, SECRETS, namespace, label_selector=f"owner=helm,name={release}")
+        self._listed("Release", record)
+        instance = f"app.kubernetes.io/instance={release}"
+        self._listed("DaemonSet", self._all(api, DAEMON_SETS, namespace, label_selector=instance))
+
+    def _listed(self, kind: str, objects: Sequence[Mapping[str, Any]]) -> None:
+        self.found += object_leftovers(kind, objects)
+
+    def _named(
+        self, api: Kubernetes, resource: Resource, names: Sequence[str] | None, namespace: str = ""
+    ) -> None:
+        wanted = {name for name in names or () if name}
+        if wanted:
+            objects = self._all(api, resource, namespace)
+            self._listed(resource.kind, [each for each in objects if each["metadata"]["name"] in wanted])
+
+    def _all(
+        self, api: Kubernetes, resource: Resource, namespace: str = "", **selectors: str
+    ) -> list[dict[str, Any]]:
+        """Return the objects of a kind; an API that is not served has none."""
+        if resource.plural not in self.asked:
+            self.asked.append(resource.plural)
+        try:
+            return list(api.list(resource, namespace if resource.namespaced else "", **selectors))
+        except NotFound:
+            return []
+        except Forbidden as problem:
+            self._not_said(f"{resource.kind} {namespace or '*'}", str(problem))
+            return []
+
+    def _not_said(self, subject: str, observed: str) -> None:
+        self.verdicts.append(
+            Verdict(
+                "warning",
+                "NotReadable",
+                subject,
+                observed,
+                "an answer",
+                "give the caller the right to read it",
+            )
+        )
+
+
+def leftovers(module: Module, clock: Clock) -> dict[str, Any]:
+    """Return the result of the module ``inference_leftovers_info``: that of the last look."""
+    deadline = Deadline(clock, 0 if module.check_mode else module.params["wait_seconds"])
+    result = Look(module.params, clock).result()
+    while not result["clean"] and not deadline.expired:
+        clock.sleep(min(PAUSE_SECONDS, deadline.remaining))
+        result = Look(module.params, clock).result()
+    return result
