@@ -9,16 +9,11 @@ the first time: a module could show none of that.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
+
+from ansible_collections.inference.dra.plugins.plugin_utils.lab_command import lab_command
 
 SPEC = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -26,9 +21,8 @@ SPEC = {
     "project": {"type": "str", "default": "lab-project"},
     "speed": {"type": "float", "default": 20.0},
 }
-COLLECTIONS = Path(__file__).parents[5]
-"""The directory that holds ``ansible_collections``, wherever this collection is installed."""
-NOT_THERE, NOT_WHOLE = 1, 3
+COMMAND = "cli"
+NOT_THERE = 1
 
 
 class ActionModule(ActionBase):
@@ -41,46 +35,17 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validated, options = self.validate_argument_spec(argument_spec=SPEC)
         name = ["--name", options["name"]]
-        status, seen = dra_lab("status", "--json", *name)
+        seen = lab_command(COMMAND, ["status", "--json", *name], show=False)
         if options["state"] == "absent":
-            there = status != NOT_THERE
+            there = seen.status != NOT_THERE
             if there and not self._task.check_mode:
-                checked(*dra_lab("down", *name))
+                lab_command(COMMAND, ["down", *name]).checked()
             return result | {"changed": there, "running": False}
-        if status == 0:
-            return result | seen | {"changed": False}
+        if seen.status == 0:
+            return result | seen.result | {"changed": False}
         if self._task.check_mode:
             return result | {"changed": True, "running": False}
-        checked(*dra_lab("binaries"))
-        started = checked(
-            *dra_lab("up", "--json", *name, "--speed", options["speed"], "--project", options["project"])
-        )
+        lab_command(COMMAND, ["binaries"]).checked()
+        wishes = ["--speed", options["speed"], "--project", options["project"]]
+        started = lab_command(COMMAND, ["up", "--json", *name, *wishes]).checked()
         return result | started | {"changed": True}
-
-
-def dra_lab(*arguments: Any) -> tuple[int, dict[str, Any]]:
-    """Run the lab's own command; show its progress as it comes, return its status and answer."""
-    command = [sys.executable, "-m", "ansible_collections.inference.dra.lab.cli", *map(str, arguments)]
-    path = os.pathsep.join(filter(None, [str(COLLECTIONS), os.environ.get("PYTHONPATH", "")]))
-    said = ""
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-    ) as process:
-        for line in process.stderr or ():
-            said = line.strip()
-            if arguments[0] != "status":
-                Display().display(f"  {said}")
-        answer = process.stdout.read() if process.stdout else ""
-    parsed = json.loads(answer) if answer.startswith("{") else {}
-    return process.returncode, parsed | ({"msg": said} if process.returncode else {})
-
-
-def checked(status: int, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a command that went well; fail with its own sentence otherwise."""
-    if status:
-        raise AnsibleActionFail(answer["msg"].removeprefix("dra-lab: "))
-    return answer

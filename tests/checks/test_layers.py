@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "ansible_collections.inference.dra"
 UTILS = "plugins/module_utils"
 CORE, PORTS, GLUE = f"{UTILS}/_core", f"{UTILS}/_ports", f"{UTILS}/_glue"
+PLUGIN_UTILS = "plugins/plugin_utils"
 ANSIBLE = "ansible"
 LIBRARIES = "any library"
 
@@ -30,7 +31,8 @@ MAY_IMPORT = {
     PORTS: {CORE, PORTS, LIBRARIES},
     GLUE: {CORE, PORTS, GLUE, ANSIBLE, LIBRARIES},
     "plugins/modules": {CORE, PORTS, GLUE, ANSIBLE},
-    "plugins/action": {CORE, PORTS, GLUE, ANSIBLE},
+    "plugins/action": {CORE, PORTS, GLUE, PLUGIN_UTILS, ANSIBLE},
+    PLUGIN_UTILS: {CORE, ANSIBLE},
     "plugins/filter": {CORE, GLUE, ANSIBLE},
     "plugins/doc_fragments": set(),
     "lab": {CORE, PORTS, "lab", LIBRARIES},

@@ -168,5 +168,5 @@ class Reader:
 
 def _by_namespace(names: Iterable[Name]) -> Iterator[tuple[str, set[str]]]:
     names = set(names)
-    for namespace in sorted({namespace for namespace, _ in names}):
+    for namespace in sorted({namespace for namespace, _unused in names}):
         yield namespace, {name for where, name in names if where == namespace}

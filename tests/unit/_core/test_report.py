@@ -83,7 +83,11 @@ RECORD = {"steps": [FIRST, LAST], "versions": {"kubernetes": "v1.36.3"}}
 
 
 def built(record=None, plan=None, environment=None):
-    return report.build(record or RECORD, plan or PLAN, environment or {"name": "lab"})
+    return report.build(
+        RECORD if record is None else record,
+        PLAN if plan is None else plan,
+        environment or {"name": "lab"},
+    )
 
 
 def test_report_is_of_the_last_step():

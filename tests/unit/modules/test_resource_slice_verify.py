@@ -412,7 +412,7 @@ def test_device_class(objects, reasons):
     other = copy.deepcopy(GPU_CLASS)
     other["metadata"]["name"] = "other"
     result = verify([node(), GPU_SLICE, other, *objects], {"device_class": GPU})
-    assert [reason for reason, _ in found(result)] == reasons
+    assert [reason for reason, _unused in found(result)] == reasons
 
 
 def deployment(**status):
@@ -439,7 +439,7 @@ CONTROLLERS = {
 def test_gate_needs_its_controller(controller, reasons):
     gate = resource_slice(driver=GATE, pool="all-nodes", node=None, allNodes=True, devices=devices("gate"))
     wanted = {"driver": GATE, "all_nodes": True, "node_selector": None, "deployment": "system/gate"}
-    assert [reason for reason, _ in found(verify([node(), gate, controller], wanted))] == reasons
+    assert [reason for reason, _unused in found(verify([node(), gate, controller], wanted))] == reasons
 
 
 # Audits

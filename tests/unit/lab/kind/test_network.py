@@ -41,7 +41,7 @@ def test_a_node_gets_routes_to_the_others_and_none_to_itself():
 
 def test_the_configuration_comes_last_and_in_one_step_because_it_makes_the_node_ready():
     first, second = addresses(NODES)
-    assert commands(first, [first, second]).split(" && ")[-1].startswith("mv ")
+    assert commands(first, [first, second]).rpartition(" && ")[2].startswith("mv ")
 
 
 def test_pods_get_addresses_of_their_nodes_range():
