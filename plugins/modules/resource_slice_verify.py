@@ -76,6 +76,10 @@ options:
         type: list
         elements: str
         choices: [bindingConditions, allowMultipleAllocations]
+      selectors:
+        description: CEL expressions that must hold for a device to count, as in a DeviceClass. What can't be judged is a warning.
+        type: list
+        elements: str
       count:
         description: Which devices count.
         type: str
@@ -108,6 +112,7 @@ requirements:
   - python >= 3.11
   - PyYAML
   - urllib3 >= 2
+  - cel-python >= 0.4 (for O(expectations[].selectors))
 seealso:
   - module: inference.dra.dra_diagnosis
   - module: inference.dra.resource_claim_info

@@ -67,6 +67,7 @@ SLICE_REASONS: dict[str, str] = {
     "PoolInvalid": "A pool contradicts itself: a device name twice, counts that disagree, or "
     "counters that do not exist.",
     "PoolPublishedByNodes": "Several nodes publish one pool, so their devices count as the same.",
+    "SelectorNotMet": "A device is not one of those that a given expression selects.",
     "SliceMalformed": "A ResourceSlice could not be read; its devices are not judged.",
     "SliceOrphaned": "A slice names a node that does not exist.",
     "StaleSlice": "Slices of an older generation remain; the scheduler ignores them.",

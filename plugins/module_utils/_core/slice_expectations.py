@@ -13,9 +13,11 @@ from typing import Any, Literal, NamedTuple
 from . import quantity
 from .objects import NOTHING
 from .quantity import Quantity, QuantityError
+from .selectors import Selectors
 from .slice_summary import Examine
 from .slices import Device, DeviceId, qualified_name
 from .strict_reader import InputError, Problem
+from .verdict import Status
 from .workloads import Name
 
 Count = Literal["free", "published"]
@@ -30,10 +32,11 @@ _OF_TYPE: Mapping[str, type] = {"int": int, "bool": bool, "string": str, "versio
 
 
 class Lack(NamedTuple):
-    """What one device lacks."""
+    """What one device lacks; a ``warning`` where it could not be judged, which the device still counts."""
 
     reason: str
     text: str
+    status: Status = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Expectation:
     :param node_selector: labels of the nodes meant; with ``all_nodes`` devices belong to no node.
     :param devices_min: devices per node that count, each as required; ``devices_exact`` where more is wrong.
     :param capacity: amount that each device must have at least, by name.
+    :param selectors: CEL expressions that must hold for each device, as in a DeviceClass.
     :param count: ``free`` leaves out devices that are held or tainted.
     :param daemon_set: the driver's own, ``deployment`` the controller behind a cluster-wide pool.
     """
@@ -89,6 +93,7 @@ class Expectation:
     attributes: tuple[WantedAttribute, ...] = ()
     capacity: Mapping[str, Quantity] = field(default_factory=lambda: NOTHING)
     required_fields: tuple[str, ...] = ()
+    selectors: tuple[str, ...] = ()
     count: Count = "published"
     daemon_set: Name | None = None
     deployment: Name | None = None
@@ -110,7 +115,7 @@ class Expectation:
         """Return whether a node with these labels is meant."""
         return all(labels.get(key) == value for key, value in self.node_selector.items())
 
-    def lacks(self, device: Device) -> Iterator[Lack]:
+    def lacks(self, device: Device, selectors: Selectors) -> Iterator[Lack]:
         """Yield what the device lacks."""
         for wanted in self.attributes:
             lack = wanted.lack(device, self.driver)
@@ -128,6 +133,14 @@ class Expectation:
         for name in self.required_fields:
             if not present[name]:
                 yield Lack("FieldDropped", f"{name} is not set")
+        for expression in self.selectors:
+            judgement = selectors.judge(expression, self.driver, device)
+            if judgement.outcome == "no match":
+                yield Lack("SelectorNotMet", f"not selected by {expression}")
+            elif judgement.outcome == "error":
+                yield Lack("SelectorError", f"{expression}: {judgement.text}")
+            elif judgement.outcome == "cannot judge":
+                yield Lack("CannotJudge", f"{expression}: {judgement.text}", "warning")
 
 
 Lacks = Mapping[int, tuple[Lack, ...]]
@@ -138,16 +151,17 @@ def examiner(expectations: Iterable[Expectation]) -> Examine | None:
     """Return what ``summarise`` asks about each device; None where no device needs a closer look."""
     by_driver: defaultdict[str, list[tuple[int, Expectation]]] = defaultdict(list)
     for index, each in enumerate(expectations):
-        if each.attributes or each.capacity or each.required_fields:
+        if each.attributes or each.capacity or each.required_fields or each.selectors:
             by_driver[each.driver].append((index, each))
     if not by_driver:
         return None
+    selectors = Selectors()
 
     def examine(identity: DeviceId, device: Device) -> Lacks | None:
         found = {
             index: lacks
             for index, each in by_driver.get(identity.driver, ())
-            if each.pool in ("", identity.pool) and (lacks := tuple(each.lacks(device)))
+            if each.pool in ("", identity.pool) and (lacks := tuple(each.lacks(device, selectors)))
         }
         return found or None
 
@@ -181,6 +195,7 @@ class _Entry:
             attributes=tuple(self._attribute(each) for each in given.get("attributes") or ()),
             capacity=self._capacity(),
             required_fields=tuple(given.get("required_fields") or ()),
+            selectors=tuple(given.get("selectors") or ()),
             count=given.get("count") or "published",
             daemon_set=self._name("daemon_set"),
             deployment=self._name("deployment"),

@@ -252,7 +252,12 @@ class _Judge:
         withdrawn = held - set(names) if _is_of_one_node(slices) else frozenset()
         if state != "complete":
             return Tally(0, len(names), (complaint,))
-        lacking = {name for each in slices for name, lacks in each.remarks.items() if self.number in lacks}
+        lacking = {
+            name
+            for each in slices
+            for name, lacks in each.remarks.items()
+            if any(lack.status == "error" for lack in lacks.get(self.number, ()))
+        }
         groups: dict[str, set[str]] = {"lack what is required": set(names) & lacking}
         if self.wanted.count == "free":
             groups["are held"] = set(names) & held
@@ -278,7 +283,7 @@ class _Judge:
                         by_lack[lack].append(name)
             for lack, names in by_lack.items():
                 yield Verdict(
-                    "error",
+                    lack.status,
                     lack.reason,
                     pool.subject,
                     observed=f"{lack.text}: {', '.join(sorted(names)[:8])}"

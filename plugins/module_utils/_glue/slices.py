@@ -66,6 +66,7 @@ def verify_spec() -> dict[str, Any]:
         "attributes": {"type": "list", "elements": "dict", "options": attribute},
         "capacity": {"type": "dict"},
         "required_fields": {"type": "list", "elements": "str", "choices": list(FIELDS)},
+        "selectors": {"type": "list", "elements": "str"},
         "count": {"type": "str", "choices": ["free", "published"], "default": "published"},
         "daemon_set": {"type": "str"},
         "deployment": {"type": "str"},

@@ -226,6 +226,9 @@ REQUIRED = {
     "capacity in other words": ({"capacity": {f"{GPU}/memory": 25769803776}}, None),
     "capacity too small": ({"capacity": {"memory": "25Gi"}}, "CapacityTooSmall"),
     "no such capacity": ({"capacity": {"cpu": "1"}}, "CapacityTooSmall"),
+    "CEL": ({"selectors": [f"device.attributes['{GPU}'].model == 'L4'"]}, None),
+    "CEL does not hold": ({"selectors": [f"device.attributes['{GPU}'].cores > 8"]}, "SelectorNotMet"),
+    "C22-CEL error": ({"selectors": [f"device.attributes['{GPU}'].type == 'gpu'"]}, "SelectorError"),
     "field dropped": ({"required_fields": ["allowMultipleAllocations"]}, "FieldDropped"),
     "binding conditions dropped": ({"required_fields": ["bindingConditions"]}, "FieldDropped"),
 }
@@ -252,6 +255,15 @@ def test_dropped_field_names_its_feature_gate():
     assert advice == [
         "the API server drops the field where its feature gate DRADeviceBindingConditions is off"
     ]
+
+
+def test_what_cannot_be_judged_counts_with_a_warning():
+    listed = device(attributes={"ids": {"ints": [1, 2]}})
+    result = verify(
+        [node(), resource_slice(devices=[listed])], {"selectors": ["device.attributes['x'].y == 1"]}
+    )
+    assert found(result, status="warning") == [("CannotJudge", f"ResourcePool {GPU}/node-a")]
+    assert result["outcomes"][0]["missing_nodes"] == []
 
 
 def test_requirements_are_those_of_their_own_entry():
