@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .errors import LabError
@@ -20,11 +21,15 @@ def push(lab: Lab, binaries: Mapping[str, Path]) -> None:
     """Put every chart into the lab's registry below ``charts/``."""
     helm = str(binaries["helm"])
     base = f"oci://127.0.0.1:{lab.ports['registry']}/charts"
-    with tempfile.TemporaryDirectory() as scratch:
-        for source in sorted(path.parent for path in SOURCES.glob("*/Chart.yaml")):
+
+    def one(source: Path) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
             run([helm, "package", str(source), "--destination", scratch])
-        for archive in sorted(Path(scratch).glob("*.tgz")):
+            (archive,) = Path(scratch).glob("*.tgz")
             run([helm, "push", str(archive), base, "--plain-http"])
+
+    with ThreadPoolExecutor() as workers:
+        list(workers.map(one, [path.parent for path in SOURCES.glob("*/Chart.yaml")]))
 
 
 def run(command: list[str]) -> None:

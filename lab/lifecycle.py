@@ -48,12 +48,15 @@ def up(name: str, wishes: Wishes, say: Say) -> Lab:
     control_plane = ControlPlane(lab.directory, lab.ports, binaries, admin_token=token(lab))
     control_plane.up()
     lay_programs(lab, binaries)
-    has_charts = control_plane.processes.alive("registry")
-    for program, role in services(lab, binaries):
-        control_plane.processes.start(program)
-        wait_listening(control_plane.processes, program.name, lab.ports[role])
-    if not has_charts:
-        chart_registry.push(lab, binaries)
+    processes = control_plane.processes
+    has_charts = processes.alive("registry")
+    beside = services(lab, binaries)
+    for program, _role in beside:
+        processes.start(program)
+    for program, role in beside:
+        wait_listening(processes, program.name, lab.ports[role])
+        if program.name == "registry" and not has_charts:
+            chart_registry.push(lab, binaries)  # while the other one still starts
     return lab
 
 
