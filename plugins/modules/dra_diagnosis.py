@@ -49,10 +49,10 @@ EXAMPLES = r"""
     namespace: default
   register: diagnosis
 
-- name: Print the decisive reason of each
-  ansible.builtin.debug:
-    msg: "{{ item.pod }}: {{ item.verdicts[0].observed }}"
-  loop: "{{ diagnosis.pods }}"
+- name: Ask the same of a dump that somebody sent, as of the time it was taken
+  inference.dra.dra_diagnosis:
+    objects: support/dump.yaml
+    now: "2026-08-01T12:00:00Z"
 """
 
 RETURN = r"""

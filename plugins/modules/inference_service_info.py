@@ -46,9 +46,12 @@ EXAMPLES = r"""
     deployment: vllm-fungible
   register: service
 
-- name: Print it
-  ansible.builtin.debug:
-    msg: "{{ service.alternatives }} on {{ service.node_pools }}"
+- name: See what it ran on when a dump was taken
+  inference.dra.inference_service_info:
+    namespace: default
+    deployment: vllm-fungible
+    objects: support/dump.yaml
+    now: "2026-08-01T12:00:00Z"
 """
 
 RETURN = r"""
