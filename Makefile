@@ -8,7 +8,7 @@ CHECK = $(BIN)/python tools/check.py
 STATIC := ruff mypy yamllint ansible-lint changelog plugin-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup floor programs demo test bench lint unit sanity conformance integration faults molecule \
+.PHONY: help setup floor programs demo test bench lint unit sanity conformance integration faults molecule molecule-kind molecule-kind \
 	docs build picture readmes lab-up lab-down lock clean
 
 help: ## this list
@@ -52,6 +52,9 @@ faults: programs ## the same while things break
 
 molecule: programs ## the molecule scenarios that need no container
 	@$(CHECK) molecule
+
+molecule-kind: programs ## the molecule scenarios on real kubelets (needs root and Docker; up to half an hour)
+	@$(CHECK) molecule-kind
 
 docs: setup ## the documentation, in build/docs
 	@$(CHECK) docs

@@ -80,10 +80,15 @@ def program(*commands: str) -> Callable[[], Commands]:
     return lambda: [command.split() for command in commands]
 
 
-def molecule() -> Commands:
-    scenarios = sorted(path.parent.name for path in (snapshot.ROOT / "molecule").glob("*/molecule.yml"))
-    runnable = [name for name in scenarios if name not in {"kind", "default"}]
-    return [["molecule", "test", "--scenario-name", name] for name in runnable]
+def molecule(*, on_kind: bool) -> Callable[[], Commands]:
+    """Return the runs of the scenarios that need real kubelets, or of those that need none."""
+
+    def commands() -> Commands:
+        found = sorted(path.parent.name for path in (snapshot.ROOT / "molecule").glob("*/molecule.yml"))
+        chosen = [name for name in found if name.startswith("kind") == on_kind]
+        return [["molecule", "test", "--scenario-name", name] for name in chosen]
+
+    return commands
 
 
 def collection_root() -> Path:
@@ -125,7 +130,20 @@ LIST = (
     Step("unit", "unit tests", tests("tests/unit"), weight=31, pytest=True),
     Step("unit-floor", OLDEST, tests("tests/unit", python=FLOOR), weight=30, pytest=True, obstacle=no_floor),
     Step("programs", "the lab's programs", program("dra-lab binaries"), weight=1000),
-    Step("molecule", "molecule scenarios without containers", molecule, weight=100, obstacle=old_python),
+    Step(
+        "molecule",
+        "molecule scenarios without containers",
+        molecule(on_kind=False),
+        weight=100,
+        obstacle=old_python,
+    ),
+    Step(
+        "molecule-kind",
+        "molecule scenarios on real kubelets",
+        molecule(on_kind=True),
+        weight=600,
+        obstacle=old_python,
+    ),
     Step("conformance", "our rules against the real scheduler", tests("tests/conformance"), pytest=True),
     Step("integration", "modules and roles on the lab", tests("tests/integration"), pytest=True),
     Step("faults", "the same under faults", tests("tests/faults"), pytest=True),
