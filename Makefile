@@ -8,7 +8,7 @@ CHECK = $(BIN)/python tools/check.py
 STATIC := ruff mypy yamllint ansible-lint changelog plugin-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup floor programs demo test bench lint unit sanity conformance integration faults molecule molecule-kind molecule-kind \
+.PHONY: help setup floor programs demo test bench lint unit sanity conformance integration faults molecule molecule-kind \
 	docs build picture readmes lab-up lab-down lock clean
 
 help: ## this list
