@@ -1,0 +1,127 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a verification reads of a live cluster, and what it says where it may not read something."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.inference.dra.tests.unit._core.dra_objects import GPU, devices, resource_slice
+from ansible_collections.inference.dra.tests.unit._ports.api_server import Answer, ApiServer, status
+from ansible_collections.inference.dra.tests.unit.modules.in_process import run_module
+
+NODE = {"metadata": {"name": "node-a", "labels": {"pool": "gpu"}}}
+WANTED = {"driver": GPU, "node_selector": {"pool": "gpu"}}
+WITH_ALL = {**WANTED, "device_class": GPU, "daemon_set": "kube-system/driver", "deployment": "system/gate"}
+CLASS = {"metadata": {"name": GPU}}
+GATE = {"metadata": {"name": "gate", "namespace": "system"}, "status": {"availableReplicas": 1}}
+
+
+def listed(*items: dict) -> Answer:
+    return Answer(body={"metadata": {"resourceVersion": "1"}, "items": [*items]})
+
+
+class Kinds(ApiServer):
+    """One answer for each kind; kinds without one have no objects."""
+
+    def __init__(self) -> None:
+        self.kinds = {
+            "nodes": listed(NODE),
+            "resourceslices": listed(resource_slice(devices=devices("gpu-0"))),
+            "deviceclasses": listed(CLASS),
+            "deployments": listed(GATE),
+        }
+        super().__init__()
+
+    def next(self, asked):
+        self.asked.append(asked)
+        return self.kinds.get(asked.path.rsplit("/", 1)[-1], listed())
+
+
+@pytest.fixture
+def server():
+    server = Kinds()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def verify(server):
+    def run(*expectations, **options):
+        return run_module(
+            "resource_slice_verify",
+            host=server.url,
+            api_key="x",
+            expectations=[*expectations],
+            **options,
+        )
+
+    return run
+
+
+def test_cluster_is_read_once_for_all_expectations(verify, server):
+    result = verify(WITH_ALL, WITH_ALL)
+    assert not result["failed"], result["msg"]
+    paths = [each.path for each in server.asked]
+    assert len(paths) == len(set(paths))
+    assert "/apis/apps/v1/namespaces/kube-system/daemonsets" in paths
+    assert "/api/v1/namespaces/kube-system/pods" in paths
+    assert all(each.method == "GET" for each in server.asked)
+
+
+def test_only_what_is_needed_is_read(verify, server):
+    verify(WANTED)
+    assert {each.path.rsplit("/", 1)[-1] for each in server.asked} == {
+        "resourceslices",
+        "nodes",
+        "resourceclaims",
+    }
+
+
+NOT_ALLOWED = {
+    "nodes": ["ObjectsMissing"],
+    "resourceclaims": ["DevicesPublished"],
+    "deviceclasses": ["DevicesPublished"],
+    "daemonsets": ["DevicesPublished"],
+    "pods": ["DevicesPublished"],
+    "deployments": ["DevicesPublished"],
+}
+
+
+@pytest.mark.parametrize(("kind", "reasons"), NOT_ALLOWED.items(), ids=NOT_ALLOWED)
+def test_nothing_is_said_about_what_may_not_be_read(verify, server, kind, reasons):
+    server.kinds[kind] = status(403, "Forbidden")
+    result = verify(WITH_ALL)
+    assert result["forbidden"] == [kind]
+    assert [each["reason"] for each in result["verdicts"]] == reasons
+
+
+def test_slices_are_indispensable(verify, server):
+    server.kinds["resourceslices"] = status(403, "Forbidden", "no slices for you")
+    result = verify(WANTED)
+    assert (result["failed"], result["reason"], result["status"]) == (True, "Forbidden", 403)
+    assert "no slices for you" in result["msg"]
+
+
+def test_cluster_without_the_api_says_what_it_serves(verify, server):
+    server.kinds["resourceslices"] = status(404, "NotFound")
+    server.kinds["resource.k8s.io"] = Answer(body={"versions": [{"version": "v1beta1"}]})
+    result = verify(WANTED)
+    assert (result["failed"], result["reason"]) == (True, "ApiNotServed")
+    assert "in versions: v1beta1; v1 is needed" in result["msg"]
+
+
+ABSENT = {
+    "deviceclasses": "DeviceClassMissing",
+    "deployments": "GateWithoutController",
+    "resourceslices": "DriverMissing",
+}
+
+
+@pytest.mark.parametrize(("kind", "reason"), ABSENT.items(), ids=ABSENT)
+def test_what_a_cluster_does_not_have_is_missing(verify, server, kind, reason):
+    server.kinds[kind] = listed()
+    result = verify(WITH_ALL)
+    assert result["failed"]
+    assert [each["reason"] for each in result["verdicts"] if each["status"] == "error"] == [reason]
