@@ -1,0 +1,100 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role vllm applies, rendered by Ansible's own template engine from the role's own defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.inference.dra.plugins.module_utils._core.alternatives import plan
+
+ROLE = Path(__file__).resolve().parents[3] / "roles" / "vllm"
+GPU = {"name": "gpu", "device_class": "gpu.nvidia.com", "image": {"reference": "example.com/gpu:1"}}
+CPU = {
+    "name": "cpu",
+    "device_class": "dra.cpu",
+    "capacity": {"dra.cpu/cpu": "12"},
+    "image": {"reference": "example.com/cpu:1"},
+}
+TOKEN = "hf_a-token-that-must-not-show"
+
+
+def trusted(value):
+    """Return role variables as Ansible loads them from files: their templates may be rendered."""
+    if isinstance(value, dict):
+        return {name: trusted(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [trusted(each) for each in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
+def rendered(name, **given):
+    variables = {}
+    for part in ("defaults", "vars"):
+        variables |= yaml.safe_load((ROLE / part / "main.yml").read_text())
+    variables |= {"vllm_plan": plan([GPU, CPU]).as_dict(), **given}
+    templar = Templar(DataLoader(), trusted(variables))
+    text = templar.template(trust_as_template((ROLE / "templates" / name).read_text()))
+    return yaml.safe_load(text) if isinstance(text, str) else text
+
+
+def pod_spec(**given):
+    return rendered("deployment.yaml.j2", **given)["spec"]["template"]["spec"]
+
+
+def container(**given):
+    (found,) = pod_spec(**given)["containers"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "seconds", [60, 61, 900, 3600], ids=lambda seconds: f"C58-{seconds}-seconds-to-start"
+)
+def test_a_replica_has_the_time_it_was_given_to_start(seconds):
+    probe = container(vllm_startup_seconds=seconds)["startupProbe"]
+    assert 0 <= probe["failureThreshold"] * probe["periodSeconds"] - seconds < probe["periodSeconds"]
+    assert "httpGet" in probe
+
+
+def test_c58_a_replica_is_ready_when_the_model_is_served_not_when_a_port_is_open():
+    assert container()["readinessProbe"]["httpGet"] == {"path": "/v1/models", "port": "http"}
+    assert "livenessProbe" not in container()  # nothing may kill a slow load
+
+
+@pytest.mark.parametrize("limit", ["2Gi", "512Mi"], ids=lambda limit: f"C56-{limit}")
+def test_shared_memory_has_a_limit(limit):
+    (volume,) = pod_spec(vllm_shared_memory=limit)["volumes"]
+    assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": limit}
+    assert container()["volumeMounts"] == [{"name": volume["name"], "mountPath": "/dev/shm"}]
+
+
+@pytest.mark.parametrize(
+    "template", sorted(path.name for path in (ROLE / "templates").iterdir() if path.name != "secret.yaml.j2")
+)
+def test_c53_the_token_is_in_its_secret_and_nowhere_else(template):
+    assert TOKEN not in yaml.safe_dump(rendered(template, vllm_token=TOKEN))
+
+
+def test_c53_tasks_that_see_the_token_log_nothing():
+    for path in (ROLE / "tasks").glob("*.yml"):
+        for task in yaml.safe_load(path.read_text()):
+            if "secret.yaml.j2" in str(task):
+                assert task.get("no_log") is True, task["name"]
+
+
+def test_the_name_of_the_claim_template_says_what_is_in_it():
+    def names(**given):
+        template = rendered("claim-template.yaml.j2", **given)["metadata"]["name"]
+        (claim,) = pod_spec(**given)["resourceClaims"]
+        assert claim["resourceClaimTemplateName"] == template
+        return template
+
+    other = plan([GPU | {"image": {"reference": "example.com/gpu:2"}}, CPU]).as_dict()
+    assert names() == names() != names(vllm_plan=other)
+    assert names().startswith("gpu-or-cpu-")
