@@ -26,6 +26,8 @@ MOVING = (
     "nr_open",
     "keys",
     "tcp_mem",
+    "quota.syncs",
+    "conntrack_count",
     "udp_mem",
     "gc_stats",
 )
