@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.inference.dra.plugins.module_utils._core.google_limits import location_problems
 from ansible_collections.inference.dra.plugins.module_utils._core.leftovers import (
     Leftover,
     Prices,
@@ -40,7 +41,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Resource,
 )
 
-from .google import google_failures
+from .google import google_failures, refuse_problems
 from .result import Module
 
 LOOK_SECONDS, PAUSE_SECONDS = 60.0, 2.0
@@ -90,6 +91,7 @@ class Look:
         name, location, repository = (self.params[key] for key in ("cluster", "location", "repository"))
         if not name and not repository:
             return None, None
+        refuse_problems(f"Cluster {name}", location_problems(location or "") if name else ())
         google = Google.connect(self.params, self.clock)
         live: Mapping[str, Any] | None = None
         exists: bool | None = None

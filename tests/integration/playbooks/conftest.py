@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab of their own for the tests of a file, and the playbooks run on it as a user runs them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from ansible_collections.inference.dra.lab import cli, lifecycle
+from ansible_collections.inference.dra.lab.state import Lab
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAMS = Path(sys.executable).parent
+RECAP = re.compile(r"^localhost +: ok=(\d+) +changed=(\d+) +unreachable=0 +failed=(\d+)", re.MULTILINE)
+PLAYBOOK_SECONDS = 180
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a playbook ended: exit status, its recap, and all that it printed."""
+
+    status: int
+    changed: int
+    failed: int
+    output: str
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A lab and a folder for what playbooks write."""
+
+    lab: Lab
+    output: Path
+
+    @property
+    def api(self) -> Kubernetes:
+        return Kubernetes.connect({"kubeconfig": str(self.lab.kubeconfig)})
+
+    def connection(self, **changes: str) -> dict:
+        """Return what the role lab would set, changed: an extra variable wins over its fact."""
+        return {"lab_connection": {**cli.description(self.lab), **changes}}
+
+    def play(self, playbook: str, *options: str, check: bool = False, **variables) -> Ended:
+        """Run a playbook from the checkout and return how it ended."""
+        given = {"lab_name": self.lab.name, "inference_output": str(self.output), **variables}
+        command = [str(PROGRAMS / "ansible-playbook"), "--inventory", "inventories/lab", playbook]
+        command += ["--extra-vars", json.dumps(given), *options, *(["--check"] if check else [])]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PLAYBOOK_SECONDS,
+            check=False,
+        )
+        recap = RECAP.search(done.stdout)
+        assert recap, done.stdout
+        return Ended(done.returncode, int(recap[2]), int(recap[3]), done.stdout)
+
+
+@pytest.fixture(scope="module")
+def bench(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
+    name = f"itest-{os.getpid()}"
+    dra_lab = [str(PROGRAMS / "dra-lab")]
+    try:
+        subprocess.run([*dra_lab, "up", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
+        yield Bench(lifecycle.required(name), tmp_path_factory.mktemp("output"))
+    finally:
+        subprocess.run([*dra_lab, "down", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
+
+
+class CountingProxy:
+    """Stands before the lab's Google and remembers every request that would write."""
+
+    def __init__(self, target: str) -> None:
+        self.reads = 0
+        self.writes: list[str] = []
+        handler = type("Bound", (_Handler,), {"proxy": self, "target": urlsplit(target).netloc})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.endpoint = f"http://127.0.0.1:{self._http.server_port}"
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    proxy: CountingProxy
+    target: str
+    protocol_version = "HTTP/1.1"
+
+    def pass_on(self) -> None:
+        if self.command == "GET":
+            self.proxy.reads += 1
+        else:
+            self.proxy.writes.append(f"{self.command} {self.path}")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        connection = http.client.HTTPConnection(self.target, timeout=60)
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+        connection.request(self.command, self.path, body or None, headers)
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.getheader("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = pass_on
+
+    def log_message(self, *_arguments) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def google(bench) -> Iterator[CountingProxy]:
+    """The lab's Google behind a counter."""
+    proxy = CountingProxy(bench.lab.url("google"))
+    yield proxy
+    proxy.stop()
