@@ -82,7 +82,7 @@ class Machines:
         self.store = built.context.store
         self.kube = Kubernetes.connect({"kubeconfig": str(plane.kubeconfig)})
 
-    def until(self, holds: Callable[[], object], what: str, seconds: float = 30.0) -> None:
+    def until(self, holds: Callable[[], object], what: str, seconds: float = 60.0) -> None:
         """Return when ``holds`` does; it is asked after every change that the lab sees."""
         done = threading.Event()
 
@@ -235,7 +235,7 @@ class Machines:
         )
         return [self.ask(lambda name=name: self.seen_pod(name)["spec"]["nodeName"]) for name in names]
 
-    def wait_event(self, pod: str, reason: str, seconds: float = 20.0) -> str:
+    def wait_event(self, pod: str, reason: str, seconds: float = 60.0) -> str:
         """Return the message of an event on a pod."""
         api = self.kube.within(Deadline(SystemClock(), seconds))
         selector = f"involvedObject.name={pod},reason={reason}"
@@ -309,3 +309,11 @@ class Plane:
         self._plane.processes.stop([name])
         SystemClock().sleep(after_seconds)
         self._plane.up()
+
+
+@pytest.fixture(autouse=True)
+def no_fault_outlives_its_test(request):
+    """A test that fails while a fault is on must not take the next ones with it."""
+    yield
+    if "machines" in request.fixturenames:
+        request.getfixturevalue("machines").admin("DELETE", "/faults")
