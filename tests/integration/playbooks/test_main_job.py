@@ -95,6 +95,21 @@ def test_06_diagnosis_finds_nothing_wrong(bench):
     assert ended.output.count("running on gpu") == ended.output.count("running on cpu") == 2
 
 
+def test_06_diagnosis_ends_with_an_error_where_something_is_wrong(bench):
+    claims = [{"name": "device", "resourceClaimTemplateName": "nowhere"}]
+    container = {
+        "name": "main",
+        "image": "registry.k8s.io/pause:3.10",
+        "resources": {"claims": [{"name": "device"}]},
+    }
+    body = {"metadata": {"name": "broken"}, "spec": {"resourceClaims": claims, "containers": [container]}}
+    bench.api.create(PODS, body, "default")
+    ended = bench.play("playbooks/diagnose.yml")
+    bench.api.delete(PODS, "broken", "default", grace_seconds=0)
+    assert (ended.status, ended.failed) == (2, 1), ended.output
+    assert "default/broken: pending; error TemplateMissing" in " ".join(ended.output.split())
+
+
 def test_07_the_report_alone_is_the_same_again(bench):
     before = (bench.output / "report.json").read_text()
     ended = bench.play("playbooks/report.yml")
@@ -110,7 +125,21 @@ def test_08_check_mode_lists_what_would_go_and_takes_nothing(bench, google):
     assert ended.status == 0, ended.output
     assert ended.changed > 0
     said = " ".join(ended.output.split())
-    for subject in ("Cluster gpu-cpu-fungibility: exists", "NodePool gpu-pool: exists, 2 nodes, 0.6820 USD"):
+    for subject in (
+        "Cluster gpu-cpu-fungibility: exists",
+        "NodePool gpu-pool: exists, 2 nodes, 0.6820 USD per hour",
+        "Repository dra-drivers: exists",
+        "Deployment default/vllm-fungible: exists",
+        "Deployment kube-system/image-configurator: exists",
+        "ComputeClass fungible-gpu-cpu: exists",
+        "DeviceClass gpu.nvidia.com: exists",
+        "DaemonSet kube-system/nvidia-driver-installer: exists",
+        "DaemonSet kube-system/dra-driver-cpu: exists",
+        "Release kube-system/dra-driver-nvidia-gpu: exists",
+        "ResourceClaim default/vllm-fungible-",
+        "ResourceClaimTemplate default/gpu-or-cpu-",
+        "ResourceSlice image-configurator.x-k8s.io",
+    ):
         assert subject in said
     assert google.writes == []
     assert everything(bench) == before
