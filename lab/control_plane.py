@@ -112,6 +112,20 @@ class ControlPlane:
             # kwok knows no stage of its own once it takes them from the API.
             stages.install(self._api(clock), lab_plays=False)
 
+    def restart(self, name: str, after_seconds: float) -> None:
+        """End a component and have it, and all others, running again after so many seconds.
+
+        kwok 0.8.0 does not learn of new PortForward objects once the API server was away, so it is
+        begun anew with it.
+        """
+        self.processes.stop([name])
+        SystemClock().sleep(after_seconds)
+        # With the configuration there, this starts what is missing and nothing else.
+        self.up()
+        if name == "kube-apiserver":
+            self.processes.stop(["kwok-controller"])
+            self.up()
+
     def _api(self, clock: Clock) -> Kubernetes:
         return Kubernetes.connect({"kubeconfig": str(self.kubeconfig)}, clock)
 
@@ -183,6 +197,17 @@ class ControlPlane:
             raise LabError(f"kwokctl could not create the control plane:\n{last}")
 
     def _write_kwok_options(self) -> Path:
+        # There is one of each, and one that can't renew its lease while the API server restarts would end.
+        patches = [
+            {"name": name, "extraArgs": [{"key": "leader-elect", "value": "false"}]}
+            for name in ("kube-controller-manager", "kube-scheduler")
+        ]
+        if self.admin_token:
+            tokens = self._workdir / "tokens.csv"
+            tokens.touch(mode=0o600)
+            tokens.write_text(f'{self.admin_token},owner,owner,"system:masters"\n')
+            argument = {"key": "token-auth-file", "value": str(tokens)}
+            patches.append({"name": "kube-apiserver", "extraArgs": [argument]})
         options: dict[str, object] = {
             "kind": "KwokctlConfiguration",
             "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
@@ -192,13 +217,8 @@ class ControlPlane:
                 "etcdPeerPort": self.ports["etcd_peer"],
                 "enableCRDs": list(KWOK_CRDS),
             },
+            "componentsPatches": patches,
         }
-        if self.admin_token:
-            tokens = self._workdir / "tokens.csv"
-            tokens.touch(mode=0o600)
-            tokens.write_text(f'{self.admin_token},owner,owner,"system:masters"\n')
-            argument = {"key": "token-auth-file", "value": str(tokens)}
-            options["componentsPatches"] = [{"name": "kube-apiserver", "extraArgs": [argument]}]
         path = self._workdir / "kwokctl.yaml"
         path.write_text(yaml.safe_dump(options))
         return path

@@ -59,10 +59,7 @@ class LabProcesses:
         self._processes.signal(name, number)
 
     def restart(self, name: str, after_seconds: float) -> None:
-        self._processes.stop([name])
-        SystemClock().sleep(after_seconds)
-        # With its configuration there, this starts what is missing and nothing else.
-        LabControlPlane(self._directory, {}, {}).up()
+        LabControlPlane(self._directory, {}, {}).restart(name, after_seconds)
 
 
 @dataclass

@@ -306,9 +306,7 @@ class Plane:
         self._plane.processes.signal(name, number)
 
     def restart(self, name, after_seconds):
-        self._plane.processes.stop([name])
-        SystemClock().sleep(after_seconds)
-        self._plane.up()
+        self._plane.restart(name, after_seconds)
 
 
 @pytest.fixture(autouse=True)
