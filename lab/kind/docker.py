@@ -11,7 +11,6 @@ cluster quick.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -250,8 +249,3 @@ def has_capability(number: int, status: Path = Path("/proc/self/status")) -> boo
     """Return whether a capability is in this process's bounding set."""
     line = next(line for line in status.read_text().splitlines() if line.startswith("CapBnd:"))
     return bool(int(line.split()[1], 16) >> number & 1)
-
-
-def image_labels(docker: Docker, reference: str) -> dict[str, str]:
-    found = json.loads(docker.run("image", "inspect", "--format", "{{json .Config.Labels}}", reference))
-    return dict(found or {})

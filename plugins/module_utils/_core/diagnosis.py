@@ -19,10 +19,9 @@ from .images import image_verdicts
 from .lint import rail_lint
 from .pending import pending_verdicts
 from .pods import Pod
+from .slice_audit import double_offered
 from .verdict import Verdict
 from .workloads import pod_claims
-
-GPU_DRIVER, GPU_RESOURCE = "gpu.nvidia.com", "nvidia.com/gpu"
 
 PodState = Literal["pending", "waiting", "starting", "running", "ended"]
 
@@ -75,7 +74,11 @@ def cluster_verdicts(cluster: Cluster) -> list[Verdict]:
         for each in pool.slices
         for device in each.devices
     }
-    return [*double_allocations(cluster.inventory.held, devices), *_offered_twice(cluster)]
+    nodes = {node.name: node for node in cluster.nodes}
+    return [
+        *double_allocations(cluster.inventory.held, devices),
+        *double_offered(cluster.inventory.pools, nodes),
+    ]
 
 
 def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int) -> PodDiagnosis:
@@ -146,25 +149,3 @@ def _preparation(pod: Pod, cluster: Cluster) -> Iterator[Verdict]:
         else "look at the driver's log on that node",
         evidence=(str(event), f"Node {pod.node_name}"),
     )
-
-
-def _offered_twice(cluster: Cluster) -> Iterator[Verdict]:
-    """Yield nodes whose GPUs a device plugin and a DRA driver both hand out."""
-    publishing = {
-        each.node_selection.node_name
-        for pool in cluster.inventory.pools.values()
-        if pool.id.driver == GPU_DRIVER
-        for each in pool.slices
-        if each.devices
-    }
-    for node in cluster.nodes:
-        if node.name in publishing and node.allocatable.get(GPU_RESOURCE, "0") not in {"", "0"}:
-            yield Verdict(
-                "error",
-                "DoubleOffered",
-                f"Node {node.name}",
-                observed=f"allocatable {GPU_RESOURCE} is {node.allocatable[GPU_RESOURCE]}, and {GPU_DRIVER} "
-                "publishes devices there",
-                expected="one of them",
-                advice="label the node pool gke-no-default-nvidia-gpu-device-plugin=true",
-            )
