@@ -96,6 +96,23 @@ class Compute:
         kind = "compute#acceleratorTypeAggregatedList"
         return self._aggregate(kind, "acceleratorTypes", self._accelerators, query)
 
+    # Instance groups: one per node pool and zone.
+
+    def instance_group_manager(self, zone: str, name: str) -> Json:
+        rest = f"zones/{zone}/instanceGroupManagers/{name}"
+        for cluster in self.cloud.state.clusters.values():
+            for pool in cluster.pools.values():
+                if self._link(rest) in pool.message.get("instanceGroupUrls", ()):
+                    return {
+                        "kind": "compute#instanceGroupManager",
+                        "id": _identity(name),
+                        "name": name,
+                        "zone": self._link(f"zones/{zone}"),
+                        "selfLink": self._link(rest),
+                        "targetSize": pool.wanted.get(zone, 0),
+                    }
+        raise self._missing(rest)
+
     # Resource policies: what guide-style TPU pools name as their placement policy.
 
     def resource_policies(self, region: str, query: Json) -> Json:

@@ -302,6 +302,8 @@ class Api:
              lambda r: c.accelerator_types(r["zone"], r.query)),
             ("GET", zone + "/acceleratorTypes/{name}", "acceleratorTypes.get",
              lambda r: c.accelerator_type(r["zone"], r["name"])),
+            ("GET", zone + "/instanceGroupManagers/{name}", "instanceGroupManagers.get",
+             lambda r: c.instance_group_manager(r["zone"], r["name"])),
             ("GET", policies, "resourcePolicies.list",
              lambda r: c.resource_policies(r["region"], r.query)),
             ("POST", policies, "resourcePolicies.insert",

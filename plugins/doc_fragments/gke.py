@@ -102,8 +102,8 @@ options:
             elements: str
       initial_node_count:
         description:
-          - Number of nodes B(per zone) when the pool is created. Ignored afterwards.
-          - One where it is not given.
+          - Number of nodes B(per zone) when the pool is created; one where it is not given.
+          - A pool without autoscaling is resized to it. With autoscaling it is ignored after the creation.
         type: int
       autoscaling:
         description:

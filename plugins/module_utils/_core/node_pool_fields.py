@@ -32,6 +32,7 @@ POD_NETWORK = {
 }
 
 FIELDS: tuple[Field, ...] = (
+    Field("initial_node_count", "initialNodeCount", "size", "number"),
     Field("version", "version", "version"),
     Field("machine_type", "config.machineType", "machine"),
     Field("disk_type", "config.diskType", "machine"),

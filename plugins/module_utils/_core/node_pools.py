@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Node pools: the NodePool message, what changes in place, and the steps from live to wanted.
 
-Source: the container v1 API (NodePool, UpdateNodePoolRequest). ``initial_node_count`` acts at creation only;
-the size an autoscaler gave is never a difference.
+Source: the container v1 API (NodePool, UpdateNodePoolRequest). ``initial_node_count`` acts at creation and,
+by SetNodePoolSize, on a pool without autoscaling; the size an autoscaler gave is never a difference.
 """
 
 from __future__ import annotations
@@ -76,6 +76,13 @@ CONCERNS: tuple[Concern, ...] = (
         whole=True,
         finish=_only_switched_off,
     ),
+    # SetNodePoolSize is refused beside an autoscaler, so it comes after that was switched off.
+    Concern(
+        "size",
+        "set_node_pool_size",
+        {"nodeCount": "initialNodeCount"},
+        effect="in every zone; nodes beyond it are drained and deleted",
+    ),
 )
 
 
@@ -112,7 +119,8 @@ def plan(
         return _creation(subject, wanted)
     have = read(live)
     have["version"], notes = version_to_compare(wanted.get("version"), have["version"], subject)
-    found = differences(FIELDS, _with_implied_limits(wanted, have), have, removals or {})
+    asked = _with_implied_limits(_with_count_that_acts(wanted, have), have)
+    found = differences(FIELDS, asked, have, removals or {})
     changes = tuple(change for _each, change in found)
     fixed = tuple(change for each, change in found if not each.concern)
     if fixed and recreate:
@@ -169,6 +177,22 @@ def node_counts(options: Options, zones: int) -> NodeCounts:
     return NodeCounts(least, initial, max(most, initial))
 
 
+def has_fixed_size(wanted: Options, live: Mapping[str, Any]) -> bool:
+    """Return whether a stated count is the size of the pool: no autoscaler is to set it.
+
+    :param live: the NodePool message of the API. Its own count is the one of the creation; the machines
+        there are in its instance groups.
+    """
+    return _with_count_that_acts(wanted, read(live)).get("initial_node_count") is not None
+
+
+def _with_count_that_acts(wanted: Options, have: Options) -> Options:
+    """Return wanted, less the count where an autoscaler has the size in its hands."""
+    stated_switch = take(wanted, "autoscaling.enabled")
+    autoscaled = take(have, "autoscaling.enabled") if stated_switch is None else stated_switch
+    return {**wanted, "initial_node_count": None} if autoscaled else wanted
+
+
 def _creation(subject: str, wanted: Options) -> Plan:
     after = {"name": wanted["name"], **stated(FIELDS, wanted)}
     step = Step("create", subject, "create_node_pool", {"nodePool": message(wanted)})
@@ -195,6 +219,8 @@ def _recreation(
             put(body, parent, {})  # there, and all of it switched off: not the same as absent
     if not wanted.get("version"):
         body.pop("version", None)  # the control plane may have moved on: its version is the default
+    if wanted.get("initial_node_count") is None:
+        body["initialNodeCount"] = live.get("initialNodeCount", 0)
     taints = take(body, "config.taints")
     if taints:
         managed = {**GPU_TAINT, "effect": TAINT_EFFECTS[GPU_TAINT["effect"]]}
@@ -212,7 +238,10 @@ def _recreation(
 def _with_identity(body: Message, options: Options) -> Message:
     count = options.get("initial_node_count")
     body["name"] = options["name"]
-    body["initialNodeCount"] = 1 if count is None else count
+    if count is None:
+        body.setdefault("initialNodeCount", 1)
+    else:
+        body["initialNodeCount"] = count
     if take(body, "config.reservationAffinity.values"):
         put(body, "config.reservationAffinity.key", RESERVATION_NAME)
     return body

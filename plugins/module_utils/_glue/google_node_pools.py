@@ -16,6 +16,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.google_limits 
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.node_pools import (
     deletion,
+    has_fixed_size,
     node_counts,
     plan,
     read,
@@ -23,7 +24,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.node_pools imp
 from ansible_collections.inference.dra.plugins.module_utils._core.operations import Health, health
 from ansible_collections.inference.dra.plugins.module_utils._core.versions import fits, newer, resolve
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
-from ansible_collections.inference.dra.plugins.module_utils._ports.google import Google
+from ansible_collections.inference.dra.plugins.module_utils._ports.google import Google, GoogleError
 from ansible_collections.inference.dra.plugins.module_utils._ports.google_apis import Gke
 from ansible_collections.inference.dra.plugins.module_utils._ports.google_run import (
     Progress,
@@ -90,7 +91,7 @@ class NodePools:
                 "invalid",
             )
         self.zones = len(cluster.get("locations", ())) or 1
-        live = self._live(cluster)
+        live = self._measured(cluster)
         plans = [self._plan(pool, live.get(pool["name"]), cluster) for pool in self.wanted]
         for each in plans:
             each.require_in_place()
@@ -147,6 +148,27 @@ class NodePools:
         names = {pool["name"] for pool in self.wanted}
         return {pool["name"]: pool for pool in cluster.get("nodePools", ()) if pool["name"] in names}
 
+    def _measured(self, cluster: Message) -> dict[str, Message]:
+        """Return the live pools, those of fixed size with the count that their instance groups have."""
+        live = self._live(cluster)
+        for pool in self.wanted:
+            found = live.get(pool["name"])
+            if found and has_fixed_size(pool, found):
+                wanted = pool["initial_node_count"]
+                sizes = self._sizes(found) or [found.get("initialNodeCount", 0)]
+                counted = next((size for size in sizes if size != wanted), wanted)
+                live[pool["name"]] = {**found, "initialNodeCount": counted}
+        return live
+
+    def _sizes(self, pool: Message) -> list[int]:
+        try:
+            return self.google.group_sizes(pool)
+        except GoogleError as problem:
+            if problem.kind not in ("permission", "not_enabled", "not_found"):
+                raise
+            self.progress(f"NodePool {self.cluster}/{pool['name']}: its size is not known: {problem}")
+            return []
+
     def _plan(self, pool: dict[str, Any], live: Message | None, cluster: Message) -> Plan:
         wanted = {**pool, "version": self._version(pool.get("version"), live, cluster)}
         removals = {key: keys for key, keys in (pool.get("remove") or {}).items() if keys}
@@ -176,7 +198,7 @@ class NodePools:
             late = any(run.failure and run.failure.kind == "timeout" for run in runs)
             # An operation that was forgotten may still be at work: the status tells.
             cluster = self._settled(cluster, check_mode=late)
-            live = self._live(cluster)
+            live = self._measured(cluster)
             done = [run.plan for run in runs if not run.failure and run.done]
             notes = self._unlike(done, live, cluster)
         broken = [

@@ -42,6 +42,7 @@ CLUSTER_CALLS: Mapping[str, tuple[str, str]] = {
     "delete_node_pool": ("DeleteNodePoolRequest", "name"),
     "set_node_pool_autoscaling": ("SetNodePoolAutoscalingRequest", "name"),
     "set_node_pool_management": ("SetNodePoolManagementRequest", "name"),
+    "set_node_pool_size": ("SetNodePoolSizeRequest", "name"),
 }
 REQUEST_SECONDS = 60
 READ_PAUSES = (0.5, 1.0, 2.0, 4.0)
@@ -129,6 +130,15 @@ class Google:
         )
         pools: list[dict[str, Any]] = answer.get("nodePools", [])
         return pools
+
+    def group_sizes(self, pool: Mapping[str, Any]) -> list[int]:
+        """Return the size each instance group of a NodePool message is to have, one group per zone.
+
+        A NodePool does not show how many nodes it has.
+        """
+        links = pool.get("instanceGroupUrls", ())
+        paths = [f"/compute/v1/projects/{link.partition('/projects/')[2]}" for link in links]
+        return [int(self.read("compute", path).get("targetSize", 0)) for path in paths]
 
     def server_config(self, location: str) -> dict[str, Any]:
         """Return the ServerConfig message: the versions on offer."""

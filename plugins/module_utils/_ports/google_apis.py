@@ -47,7 +47,7 @@ class Gke:
         return [each for each in running if each.target == target]
 
 
-POOL_CALLS = ("node_pool", "node_pool_autoscaling", "node_pool_management")
+POOL_CALLS = ("node_pool", "node_pool_autoscaling", "node_pool_management", "node_pool_size")
 
 
 class Registry:

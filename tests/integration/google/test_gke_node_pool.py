@@ -156,6 +156,52 @@ def test_C43_sizes_are_reported_in_total(cluster):  # noqa: N802 - field case
     assert pools(cluster, wanted)["node_pools"][0]["nodes"]["maximum"] == 6
 
 
+FIXED_POOL = {"name": "fixed-pool", "machine_type": "n2-standard-4", "initial_node_count": 1}
+
+
+def machines(lab, name: str) -> list[int]:
+    return lab.google.group_sizes(lab.pool(name))
+
+
+def test_C43_a_pool_without_autoscaling_is_resized_in_place(cluster):  # noqa: N802 - field case
+    pools(cluster, FIXED_POOL)
+    wanted = {**FIXED_POOL, "initial_node_count": 2}
+    planned = pools(cluster, wanted, check_mode=True)
+    assert machines(cluster, "fixed-pool") == [1, 1, 1]
+    result = pools(cluster, wanted)
+    assert (result["failed"], result["actions"]) == (False, planned["actions"])
+    assert result["node_pools"][0]["nodes"]["initial"] == 6
+    assert machines(cluster, "fixed-pool") == [2, 2, 2]
+    before = cluster.writes
+    assert not pools(cluster, wanted)["changed"]
+    assert cluster.writes == before
+
+
+def test_C43_a_resize_by_hand_is_seen(cluster):  # noqa: N802 - field case
+    pools(cluster, FIXED_POOL)
+    path = cluster.google.pool_name("us-central1", "demo", "fixed-pool")
+    cluster.google.start("set_node_pool_size", path, {"nodeCount": 3})
+    cluster.clock.sleep(600)
+    assert pools(cluster, FIXED_POOL)["changed"]
+    assert machines(cluster, "fixed-pool") == [1, 1, 1]
+
+
+def test_C43_the_size_an_autoscaler_gave_is_no_difference(cluster):  # noqa: N802 - field case
+    pools(cluster, CPU_POOL)
+    path = cluster.google.pool_name("us-central1", "demo", "cpu-pool")
+    cluster.google.start("set_node_pool_size", path, {"nodeCount": 2})
+    cluster.clock.sleep(600)
+    assert not pools(cluster, CPU_POOL)["changed"]
+    assert machines(cluster, "cpu-pool") == [2]
+
+
+def test_C43_without_the_right_to_look_the_count_of_the_creation_counts(cluster):  # noqa: N802 - field case
+    pools(cluster, FIXED_POOL)
+    cluster.fault("permission-denied", permission="compute.instanceGroupManagers.get")
+    assert not pools(cluster, FIXED_POOL)["changed"]
+    assert pools(cluster, {**FIXED_POOL, "initial_node_count": 2}, check_mode=True)["changed"]
+
+
 FAILURES = {
     "C42-stockout": (("stockout", {"pool": "gpu-pool"}), "stockout", True),
     "C42-quota-before": (

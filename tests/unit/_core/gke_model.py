@@ -67,6 +67,9 @@ def apply(step, pool: dict | None) -> dict | None:
         pool["autoscaling"] = deepcopy(step.request["autoscaling"])
     elif step.call == "set_node_pool_management":
         pool["management"] = deepcopy(step.request["management"])
+    elif step.call == "set_node_pool_size":
+        assert not (pool.get("autoscaling") or {}).get("enabled"), "FAILED_PRECONDITION"
+        pool["initialNodeCount"] = step.request["nodeCount"]
     else:
         assert step.call == "update_node_pool"
         update(pool, step.request)

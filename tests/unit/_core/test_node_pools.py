@@ -70,6 +70,11 @@ def after(the_plan, pool):
             id="C38-driver",
         ),
         pytest.param({"locations": ["us-central1-a", "us-central1-b"]}, ["update_node_pool"], id="C38-zones"),
+        pytest.param(
+            {"initial_node_count": 3, "autoscaling": {"enabled": False}},
+            ["set_node_pool_autoscaling", "set_node_pool_size"],
+            id="C43-size-once-the-autoscaler-is-off",
+        ),
     ],
 )
 def test_in_place(wanted, calls):
@@ -153,6 +158,29 @@ def test_removing_is_a_wish_of_its_own():
 )
 def test_no_drift(wanted):
     assert not plan(wanted, live()).changed
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sent"),
+    [
+        pytest.param({"initial_node_count": 3}, 3, id="C43-grow"),
+        pytest.param({"initial_node_count": 0}, 0, id="C43-shrink-to-nothing"),
+        pytest.param({"initial_node_count": 1}, None, id="C43-as-it-is"),
+        pytest.param({}, None, id="C43-not-stated"),
+        pytest.param({"initial_node_count": 3, "autoscaling": {"enabled": True}}, None, id="C43-to-autoscaling"),
+    ],
+)
+def test_a_pool_without_autoscaling_is_resized(wanted, sent):
+    steps = plan(wanted, live(autoscaling=None)).steps
+    sizes = [step.request["nodeCount"] for step in steps if step.call == "set_node_pool_size"]
+    assert sizes == ([] if sent is None else [sent])
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_recreation_keeps_the_size(count):
+    pool = live(autoscaling=None, initial_node_count=count)
+    new = after(plan({"spot": False}, pool, recreate=True), pool)
+    assert new.get("initialNodeCount", 0) == count
 
 
 def test_the_gpu_taint_survives_a_replacement_of_the_taints():
