@@ -1,0 +1,505 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fungibility tutorial (GKE, GPU and CPU) typed into a shell: real gcloud, kubectl and helm, one lab.
+
+One story: each test goes on where the one before it ended. A step says what it corrects or replaces;
+a step without such a remark is the tutorial's own command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
+from ansible_collections.inference.dra.lab import lifecycle
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    CLAIMS,
+    EVENTS,
+    NODES,
+    PODS,
+    SLICES,
+    Kubernetes,
+)
+
+from .labs import running_lab
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(shutil.which("gcloud") is None, reason="gcloud is not installed on this machine"),
+]
+
+INSTALLER = Path(lifecycle.__file__).parent / "manifests" / "nvidia-driver-installer.yaml"
+COMMAND_SECONDS = 180
+GATE = "image-configurator.x-k8s.io"
+LABEL = "-l app=vllm-fungible"
+VARIABLES = """
+PROJECT_ID=$(gcloud config get project)
+PROJECT_NUMBER=$(gcloud projects describe ${PROJECT_ID} --format="value(projectNumber)")
+CLUSTER_NAME=gpu-cpu-fungibility
+LOCATION=us-central1
+ZONE=us-central1-a
+HF_TOKEN=hf_none
+CLUSTER_VERSION="1.36.0-gke.100"
+NAMESPACE=default
+COMPUTE_CLASS=fungible-gpu-cpu
+""".split("\n")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to type.
+
+    :param instead: what of the tutorial's line is corrected or replaced, and why; empty where nothing is.
+    """
+
+    name: str
+    line: str
+    instead: str = ""
+
+
+CLOUD = (
+    Step(
+        "cluster",
+        "gcloud container clusters create $CLUSTER_NAME --location=$LOCATION"
+        " --cluster-version=$CLUSTER_VERSION --project=$PROJECT_ID --num-nodes=1"
+        " --labels=created-by=ai-on-gke,guide=gpu-cpu-fungibility",
+    ),
+    Step(
+        "gpu-pool",
+        "gcloud container node-pools create gpu-pool --cluster=${CLUSTER_NAME} --location=${LOCATION}"
+        ' --node-locations=${ZONE} --machine-type="g2-standard-8"'
+        ' --accelerator="type=nvidia-l4,count=1,gpu-driver-version=disabled" --num-nodes=1'
+        " --enable-autoscaling --min-nodes=0 --max-nodes=2"
+        " --node-labels=cloud.google.com/compute-class=${COMPUTE_CLASS},"
+        "gke-no-default-nvidia-gpu-device-plugin=true,nvidia.com/gpu.present=true,"
+        "cloud.google.com/gke-nvidia-gpu-dra-driver=true"
+        " --node-taints=cloud.google.com/compute-class=${COMPUTE_CLASS}:NoSchedule --spot",
+    ),
+    Step(
+        "cpu-pool",
+        "gcloud container node-pools create cpu-pool --cluster=${CLUSTER_NAME} --location=${LOCATION}"
+        ' --node-locations=${ZONE} --machine-type="n2-standard-16" --num-nodes=0'
+        " --enable-autoscaling --min-nodes=0 --max-nodes=2"
+        " --node-labels=cloud.google.com/compute-class=${COMPUTE_CLASS},"
+        "cloud.google.com/gke-cpu-dra-driver=true"
+        " --node-taints=cloud.google.com/compute-class=${COMPUTE_CLASS}:NoSchedule --spot",
+    ),
+    Step(
+        "repository",
+        "gcloud artifacts repositories create dra-drivers --repository-format=docker --location=$LOCATION"
+        ' --project=$PROJECT_ID --description="DRA Drivers Repository"',
+    ),
+    Step("docker-login", "gcloud auth configure-docker ${LOCATION}-docker.pkg.dev"),
+    Step(
+        "repository-address",
+        "remember REPO_URI=$(gcloud artifacts repositories describe dra-drivers --location=$LOCATION"
+        ' --format="value(registryUri)")',
+        "the lab's registry has another host than LOCATION-docker.pkg.dev, so the address is asked for",
+    ),
+    Step(
+        "credentials",
+        "gcloud container clusters get-credentials ${CLUSTER_NAME} --location=${LOCATION}",
+    ),
+    Step(
+        "secret",
+        "kubectl create secret generic hf-secret --from-literal=hf_api_token=${HF_TOKEN}"
+        " --namespace=${NAMESPACE}",
+    ),
+)
+BUILT = ("dra-driver-noop", "image-configurator", "vllm-gemma4-gpu", "vllm-gemma4-cpu")
+CHARTS = "oci://${DRA_LAB_REGISTRY}/charts"
+DRIVERS = (
+    Step(
+        "kernel-driver",
+        f"kubectl apply -f {INSTALLER}",
+        "the installer from the branch master is pinned to nothing: the lab's own stand-in of it",
+    ),
+    Step(
+        "gpu-driver",
+        f"helm install dra-driver-nvidia-gpu {CHARTS}/dra-driver-nvidia-gpu --version 0.5.0 --plain-http"
+        " --namespace=kube-system --set 'kubeletPlugin.tolerations[0].operator=Exists'"
+        " --set nvidiaDriverRoot=/home/kubernetes/bin/nvidia --set gpuResourcesEnabledOverride=true"
+        " --set image.tag=v0.5.0 --set resources.computeDomains.enabled=false",
+        "the chart by its version, not the head of a clone beside a pinned image; compute domains off, "
+        "or their container ends in a crash loop on an L4",
+    ),
+    Step(
+        "cpu-driver",
+        f"helm install dra-driver-cpu {CHARTS}/dra-driver-cpu --version 0.2.0 --plain-http"
+        " --namespace=kube-system --set healthzPort=8085 --set 'tolerations[0].operator=Exists'"
+        " --set image.repository=registry.k8s.io/dra-driver-cpu/dra-driver-cpu --set image.tag=v0.2.0",
+        "the chart's default image lies in a staging registry that forgets it after 90 days",
+    ),
+    Step(
+        "cpu-driver-selector",
+        "kubectl patch ds -n kube-system dra-driver-cpu -p"
+        ' \'{"spec":{"template":{"spec":{"nodeSelector":{"cloud.google.com/gke-cpu-dra-driver":"true"}}}}}\'',
+    ),
+    *(
+        Step(
+            f"image-{name}",
+            f"crane append --insecure --oci-empty-base --new_layer layer.tar --new_tag ${{REPO_URI}}/{name}:latest",
+            "docker build and docker push need a container runtime: an image of one file, pushed by crane",
+        )
+        for name in BUILT
+    ),
+    Step(
+        "noop-driver",
+        f"helm install dra-driver-noop {CHARTS}/dra-driver-noop --version 0.1.0 --plain-http"
+        " --namespace=kube-system --set driverNames=image-configurator.x-k8s.io"
+        ' --set image.repository="${REPO_URI}/dra-driver-noop" --set image.tag=latest',
+        "the folder in the tutorial has no Chart.yaml: the chart lies one deeper",
+    ),
+    Step(
+        "noop-driver-tolerations",
+        "kubectl patch ds -n kube-system dra-driver-noop -p"
+        ' \'{"spec":{"template":{"spec":{"tolerations":[{"operator":"Exists"}]}}}}\'',
+    ),
+    Step(
+        "image-configurator",
+        "envsubst < image-configurator.yaml | kubectl apply -f -",
+        "upstream publishes no image, lacks the right to patch claims on 1.36 and never writes the failure "
+        "condition: this collection's controller, as its role installs it",
+    ),
+    Step(
+        "configurator-ready",
+        "kubectl rollout status -n kube-system deployment/image-configurator --timeout=120s",
+        "the tutorial looks once; nothing says that it is early",
+    ),
+    Step(
+        "pods-of-drivers",
+        "kubectl get pods -A | grep -E 'dra-driver-nvidia-gpu|dra-driver-cpu|image-configurator|dra-driver-noop'",
+        "the pattern nvidia-dra-driver matches no pod of this chart",
+    ),
+    Step("slices", "kubectl get resourceslices -o yaml"),
+)
+WORKLOAD = (
+    Step("compute-class", "kubectl apply -f compute-class.yaml"),
+    Step("claim-template", "envsubst < claim-template.yaml | kubectl apply --namespace=${NAMESPACE} -f -"),
+    Step(
+        "deployment",
+        "kubectl apply -f deployment.yaml --namespace=${NAMESPACE}",
+        "the command and arguments that stand below the Service belong to neither object and make the "
+        "Service unreadable: left out, the images have entry points",
+    ),
+)
+
+
+def image_config(alternative: str, image: str) -> dict:
+    parameters = {"apiVersion": f"{GATE}/v1alpha1", "kind": "ImageConfig", "containerName": "vllm"}
+    return {
+        "requests": [f"device/{alternative}"],
+        "opaque": {"driver": GATE, "parameters": {**parameters, "image": f"${{REPO_URI}}/{image}:latest"}},
+    }
+
+
+COMPUTE_CLASS = {
+    "apiVersion": "cloud.google.com/v1",
+    "kind": "ComputeClass",
+    "metadata": {"name": "fungible-gpu-cpu"},
+    "spec": {
+        "priorities": [{"nodepools": ["gpu-pool"]}, {"nodepools": ["cpu-pool"]}],
+        "whenUnsatisfiable": "DoNotScaleUp",
+    },
+}
+CLAIM_TEMPLATE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "gpu-or-cpu"},
+    "spec": {
+        "spec": {
+            "devices": {
+                "requests": [
+                    {
+                        "name": "device",
+                        "firstAvailable": [
+                            {"name": "gpu", "deviceClassName": "gpu.nvidia.com"},
+                            {
+                                "name": "cpu",
+                                "deviceClassName": "dra.cpu",
+                                "capacity": {"requests": {"dra.cpu/cpu": "12"}},
+                            },
+                        ],
+                    },
+                    {"name": "image-config", "exactly": {"deviceClassName": GATE}},
+                ],
+                "config": [image_config("gpu", "vllm-gemma4-gpu"), image_config("cpu", "vllm-gemma4-cpu")],
+            }
+        }
+    },
+}
+CONTAINER = {
+    "name": "vllm",
+    "image": "registry.k8s.io/pause:3.10",
+    "imagePullPolicy": "Always",
+    "env": [
+        {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf-secret", "key": "hf_api_token"}}}
+    ],
+    "ports": [{"containerPort": 8000}],
+    "resources": {"claims": [{"name": "device"}]},
+    "readinessProbe": {"tcpSocket": {"port": 8000}, "initialDelaySeconds": 15, "periodSeconds": 10},
+    "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],
+}
+APP = {"app": "vllm-fungible"}
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "vllm-fungible", "labels": APP},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": APP},
+        "template": {
+            "metadata": {"labels": APP},
+            "spec": {
+                "nodeSelector": {"cloud.google.com/compute-class": "fungible-gpu-cpu"},
+                "tolerations": [
+                    {"key": "cloud.google.com/compute-class", "operator": "Exists"},
+                    {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+                    {"key": "DeletionCandidateOfClusterAutoscaler", "operator": "Exists"},
+                ],
+                "resourceClaims": [{"name": "device", "resourceClaimTemplateName": "gpu-or-cpu"}],
+                "containers": [CONTAINER],
+                "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory"}}],
+            },
+        },
+    },
+}
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "vllm-service"},
+    "spec": {"selector": APP, "ports": [{"port": 8000, "targetPort": 8000}]},
+}
+
+
+class Shell:
+    """A shell that remembers its variables from one line to the next, and what the lab's cluster holds."""
+
+    def __init__(self, lab, home: Path) -> None:
+        self.lab, self.home = lab, home
+        self.environment = {
+            "HOME": str(home),
+            "TERM": "dumb",
+            **lifecycle.environment(lab),
+            "PATH": f"{lab.directory / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "CLOUDSDK_CONFIG": str(home / "gcloud"),
+            "KUBECONFIG": str(home / "kubeconfig"),
+        }
+        self.api = Kubernetes.connect({"kubeconfig": str(lab.kubeconfig)})
+
+    def type(self, line: str) -> str:
+        """Run a line, which has to succeed, and return its output."""
+        if line.startswith("remember "):
+            self.remember(line.removeprefix("remember "))
+            return ""
+        done = self.run(line)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],
+            env=self.environment,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+
+    def remember(self, assignment: str) -> None:
+        name, _unused, value = assignment.partition("=")
+        self.environment[name] = self.type(f"echo {value}").strip()
+
+    def seen(self, kind, holds, what: str, seconds: float = 60.0, namespace: str = "") -> list[dict]:
+        """Return the objects of a kind as soon as they are what is expected, woken by each change."""
+        known: dict[str, dict] = {}
+        for news in self.api.within(Deadline(SystemClock(), seconds)).follow(kind, namespace):
+            if isinstance(news, list):
+                known = {each["metadata"]["uid"]: each for each in news}
+            elif news.type == "DELETED":
+                known.pop(news.object["metadata"]["uid"], None)
+            else:
+                known[news.object["metadata"]["uid"]] = news.object
+            if holds(list(known.values())):
+                return list(known.values())
+        raise AssertionError(f"{what}: not within {seconds:g} s; there is {list(known.values())}")
+
+    def replicas(self) -> list[dict]:
+        return list(self.api.list(PODS, "default", label_selector="app=vllm-fungible"))
+
+    def post(self, target: str, body: dict) -> dict:
+        """Send a chat completion to a pod or service through a port-forward and return the answer."""
+        command = ["kubectl", "port-forward", target, ":8000"]
+        with subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as forward:
+            line = forward.stdout.readline()
+            try:
+                assert line.startswith("Forwarding from 127.0.0.1:"), line
+                port = line.split(":")[1].split()[0]
+                url = f"http://127.0.0.1:{port}/v1/chat/completions"
+                header = "-H 'Content-Type: application/json'"
+                return json.loads(self.type(f"curl -sf --max-time 60 {url} {header} -d '{json.dumps(body)}'"))
+            finally:
+                forward.terminate()
+
+
+@pytest.fixture(scope="module")
+def shell(lab_binaries, tmp_path_factory):
+    home = tmp_path_factory.mktemp("guide")
+    write(home, "compute-class", COMPUTE_CLASS)
+    write(home, "claim-template", CLAIM_TEMPLATE)
+    write(home, "deployment", DEPLOYMENT, SERVICE)
+    image = "${REPO_URI}/image-configurator:latest"
+    templates = ("rbac", "availability", "deployment", "device-class", "admission")
+    controller = [
+        each for name in templates for each in render(f"{name}.yaml.j2", image_configurator_image=image)
+    ]
+    write(home, "image-configurator", *controller)
+    (home / "content").write_text("nothing\n")
+    with tarfile.open(home / "layer.tar", "w") as layer:
+        layer.add(home / "content", "content")
+    with running_lab("guide-a") as lab:
+        found = Shell(lab, home)
+        for assignment in filter(None, VARIABLES):
+            found.remember(assignment)
+        yield found
+
+
+def write(home: Path, name: str, *objects: dict) -> None:
+    (home / f"{name}.yaml").write_text(yaml.safe_dump_all(objects, sort_keys=False))
+
+
+def named(steps):
+    return [pytest.param(step.line, id=step.name) for step in steps]
+
+
+@pytest.mark.parametrize("line", named(CLOUD))
+def test_01_google(shell, line):
+    shell.type(line)
+
+
+@pytest.mark.parametrize("line", named(DRIVERS))
+def test_02_drivers(shell, line):
+    shell.type(line)
+
+
+def test_03_slices_of_the_nodes_there_are(shell):
+    def gpu_and_gate(found):
+        return {each["spec"]["driver"] for each in found} == {"gpu.nvidia.com", GATE}
+
+    slices = shell.seen(SLICES, gpu_and_gate, "slices of one GPU node and of the gating device")
+    gate = next(each["spec"]["devices"][0] for each in slices if each["spec"]["driver"] == GATE)
+    assert gate["bindingConditions"] == [f"{GATE}/image-updated"]
+    assert gate["bindingFailureConditions"] == [f"{GATE}/image-update-failed"]
+
+
+@pytest.mark.parametrize("line", named(WORKLOAD))
+def test_04_workload(shell, line):
+    shell.type(line)
+
+
+def test_05_first_replica_on_the_gpu(shell):
+    shell.type(f"kubectl wait --for=condition=Ready pod {LABEL} --timeout=120s")
+    (pod,) = shell.replicas()
+    assert "-gpu-pool-" in pod["spec"]["nodeName"]
+    shell.remember(
+        f"CLAIM_NAME=$(kubectl get pod {LABEL} -o"
+        " jsonpath='{.items[0].status.resourceClaimStatuses[0].resourceClaimName}')"
+    )
+    results = shell.type(
+        "kubectl get resourceclaim ${CLAIM_NAME} -o jsonpath='{.status.allocation.devices.results}' | jq ."
+    )
+    assert {each["driver"] for each in json.loads(results)} == {"gpu.nvidia.com", GATE}
+    devices = shell.type("kubectl get resourceclaim ${CLAIM_NAME} -o jsonpath='{.status.devices}' | jq .")
+    (device,) = json.loads(devices)
+    assert (device["device"], device["driver"], device["pool"]) == ("image-configurator", GATE, "all-nodes")
+    said = {each["type"]: (each["status"], each["reason"]) for each in device["conditions"]}
+    assert said[f"{GATE}/image-updated"] == ("True", "ImagePatched")
+    image = shell.type(f"kubectl get pods {LABEL} -o jsonpath='{{.items[0].spec.containers[0].image}}'")
+    assert image == f"{shell.environment['REPO_URI']}/vllm-gemma4-gpu:latest"
+    shell.remember(f"POD_1=$(kubectl get pods {LABEL} -o jsonpath='{{.items[0].metadata.name}}')")
+    shell.type("kubectl describe pod ${POD_1} | grep ImagePatched")
+
+
+def test_06_second_replica_grows_the_gpu_pool(shell):
+    shell.type("kubectl scale deployment vllm-fungible --replicas=2 --namespace=${NAMESPACE}")
+    shell.type("kubectl rollout status deployment/vllm-fungible --timeout=120s")
+    assert pools_of(shell.replicas()) == {"gpu-pool": 2}
+
+
+def test_07_an_empty_cpu_pool_does_not_grow(shell):
+    """Nothing predicts slices of dra.cpu, so the tutorial's next step ends here; the next test corrects it."""
+    shell.type("kubectl scale deployment vllm-fungible --replicas=4 --namespace=${NAMESPACE}")
+
+    def both_refused(events):
+        return len({e["involvedObject"]["name"] for e in events if e["reason"] == "NotTriggerScaleUp"}) >= 2
+
+    shell.seen(EVENTS, both_refused, "two pods that no pool can help", namespace="default")
+    assert not [node for node in shell.api.list(NODES) if "-cpu-pool-" in node["metadata"]["name"]]
+
+
+def test_08_with_one_node_it_does(shell):
+    """Corrected: the pool is given its first node by hand; the autoscaler then knows what one has."""
+    shell.type(
+        "gcloud container clusters resize ${CLUSTER_NAME} --node-pool=cpu-pool --num-nodes=1"
+        " --location=${LOCATION}"
+    )
+    shell.type("kubectl rollout status deployment/vllm-fungible --timeout=180s")
+    assert pools_of(shell.replicas()) == {"gpu-pool": 2, "cpu-pool": 2}
+
+
+def pools_of(pods) -> Counter[str]:
+    return Counter("gpu-pool" if "-gpu-pool-" in p["spec"]["nodeName"] else "cpu-pool" for p in pods)
+
+
+def test_09_images_follow_the_hardware(shell):
+    columns = "NAME:.metadata.name,NODE:.spec.nodeName,IMAGE:.spec.containers[0].image,STATUS:.status.phase"
+    table = shell.type(f"kubectl get pods {LABEL} -o custom-columns={columns}").splitlines()
+    rows = [line.split() for line in table[1:]]
+    uri = shell.environment["REPO_URI"]
+    assert sorted((node.split("-")[-4], image, status) for _unused, node, image, status in rows) == [
+        *[("cpu", f"{uri}/vllm-gemma4-cpu:latest", "Running")] * 2,
+        *[("gpu", f"{uri}/vllm-gemma4-gpu:latest", "Running")] * 2,
+    ]
+    consumed = [
+        result.get("consumedCapacity")
+        for claim in shell.api.list(CLAIMS, "default")
+        for result in claim["status"]["allocation"]["devices"]["results"]
+        if result["driver"] == "dra.cpu"
+    ]
+    assert consumed == [{"dra.cpu/cpu": "12"}] * 2
+    logs = shell.type(f"kubectl logs {LABEL} --prefix=true --tail=50")
+    assert logs.count("Automatically detected platform cuda.") == 2
+    assert logs.count("Automatically detected platform cpu.") == 2
+
+
+def test_10_every_replica_and_the_service_answer(shell):
+    """Corrected: kubectl chooses the local port; 8000 to 8002 may be taken on this machine."""
+    text = "Explain workload fungibility in Kubernetes in two sentences."
+    message = {"role": "user", "content": text}
+    body = {"model": "google/gemma-4-E2B-it", "messages": [message], "max_tokens": 20}
+    names = [f"pod/{pod['metadata']['name']}" for pod in shell.replicas()]
+    for target in ("svc/vllm-service", *names):
+        answer = shell.post(target, {**body, "temperature": 0.7})
+        assert answer["choices"][0]["message"]["content"], target
+        assert answer["usage"]["completion_tokens"] == 20, target
+
+
+def test_11_cleaned_up(shell):
+    shell.type("gcloud container clusters delete ${CLUSTER_NAME} --location=${LOCATION}")
+    assert shell.type("gcloud container clusters list") == ""
+    shell.seen(NODES, lambda nodes: not nodes, "no node")
