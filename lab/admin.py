@@ -11,75 +11,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
 from .errors import LabError
-from .faults import Faults, typed
-from .google import faults as google_faults
+from .faults import Faults
 from .loop import Loop
 
 Json = dict[str, Any]
 LOOPBACK = "127.0.0.1"
-
-
-class FaultDesk:
-    """All faults of the lab in one list: those of its Google and those of its machines."""
-
-    def __init__(self, google: google_faults.Faults, machines: Faults, told: Callable[[], None]) -> None:
-        self._google = google
-        self._machines = machines
-        self._told = told
-
-    def kinds(self) -> list[Json]:
-        """Return what can be ordered: name, sentence, what narrows it, what shapes it."""
-        tables: tuple[Mapping[str, Any], ...] = (google_faults.KINDS, self._machines.kinds)
-        return [
-            {
-                "kind": name,
-                "sentence": kind.sentence,
-                "narrows": list(kind.narrows),
-                "shapes": dict(kind.shapes),
-            }
-            for table in tables
-            for name, kind in table.items()
-        ]
-
-    def list(self) -> list[Json]:
-        return [*self._google.list(), *self._machines.list()]
-
-    def set(self, kind: str, remaining: int | None, parameters: Mapping[str, Any]) -> str:
-        """Switch a fault on and return its id; raises LabError for what does not exist."""
-        if kind not in google_faults.KINDS:
-            if kind not in self._machines.kinds:
-                names = ", ".join(each["kind"] for each in self.kinds())
-                raise LabError(f"set a fault: there is no kind {kind!r}; choose one of {names}")
-            return self._machines.set(kind, remaining=remaining, **parameters)
-        try:
-            name = self._google.set(kind, remaining=remaining, **shaped(kind, parameters))
-        except google_faults.UnknownFault as error:
-            raise LabError(f"set fault {kind}: {error}") from error
-        self._told()
-        return name
-
-    def clear(self, name: str = "") -> int:
-        """Clear one by id, all of a kind, or all; return how many. LabError where a name hits none."""
-        count = self._google.clear(name) + self._machines.clear(name)
-        if name and not count:
-            raise LabError(f"clear fault {name}: no fault of this id or kind is on; list them first")
-        self._told()
-        return count
-
-
-def shaped(kind: str, parameters: Mapping[str, Any]) -> Json:
-    """Return parameters in the types that the kind's defaults have; a command line gives text only."""
-    defaults = google_faults.KINDS[kind].shapes
-    return {
-        name: typed(kind, name, value, defaults[name]) if name in defaults else value
-        for name, value in parameters.items()
-    }
 
 
 class AdminServer:
@@ -88,9 +31,9 @@ class AdminServer:
     :param status: returns what the lab holds.
     """
 
-    def __init__(self, port: int, loop: Loop, desk: FaultDesk, status: Callable[[], Json]) -> None:
+    def __init__(self, port: int, loop: Loop, faults: Faults, status: Callable[[], Json]) -> None:
         self.loop = loop
-        self.desk = desk
+        self.faults = faults
         self.status = status
         handler = type("Bound", (_Handler,), {"admin": self})
         self._http = _Http((LOOPBACK, port), handler)
@@ -123,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/status":
             self._answer(admin.status)
         elif self.path == "/faults":
-            self._answer(lambda: {"faults": admin.desk.list(), "kinds": admin.desk.kinds()})
+            self._answer(lambda: {"faults": admin.faults.list(), "kinds": kinds(admin.faults)})
         else:
             self._json(404, {"error": f"there is no {self.path}; ask for /status or /faults"})
 
@@ -139,14 +82,14 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, AttributeError, TypeError):
             self._json(400, {"error": 'set a fault: the body must be an object such as {"kind": "stockout"}'})
             return
-        self._answer(lambda: {"id": self.admin.desk.set(kind, remaining, body)})
+        self._answer(lambda: {"id": self.admin.faults.set(kind, remaining=remaining, **body)})
 
     def do_DELETE(self) -> None:
         start, _unused, name = self.path.removeprefix("/").partition("/")
         if start != "faults":
             self._json(404, {"error": f"there is no {self.path}; faults are cleared at /faults"})
             return
-        self._answer(lambda: {"cleared": self.admin.desk.clear(unquote(name))})
+        self._answer(lambda: {"cleared": clear(self.admin.faults, unquote(name))})
 
     def _answer(self, ask: Callable[[], Json]) -> None:
         try:
@@ -166,3 +109,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - name of http.server
         """Say nothing: the lab's log has what was ordered."""
+
+
+def kinds(faults: Faults) -> list[Json]:
+    """Return what can be ordered: its name, a sentence, what narrows it, what shapes it."""
+    return [{"kind": name, **asdict(kind)} for name, kind in faults.kinds.items()]
+
+
+def clear(faults: Faults, name: str) -> int:
+    """Clear one by id, all of a kind, or all; return how many. LabError where a name hits none."""
+    count = faults.clear(name)
+    if name and not count:
+        raise LabError(f"clear fault {name}: no fault of this id or kind is on; list them first")
+    return count

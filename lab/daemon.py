@@ -25,11 +25,10 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 )
 
 from . import state
-from .admin import AdminServer, FaultDesk
+from .admin import AdminServer
 from .autoscaler import crd
 from .autoscaler.autoscaler import Autoscaler, Settings
 from .control_plane import ControlPlane as LabControlPlane
-from .faults import Faults
 from .google.cloud import Cloud
 from .hardware import stages
 from .hardware.incidents import ControlPlane, Incidents
@@ -137,7 +136,7 @@ def build(
         kube=Kubernetes.connect(auth, time),
         store=Store(),
         loop=Loop(time, speed, lambda error: say(f"unexpected: {error!r}")),
-        faults=Faults(),
+        faults=cloud.faults,
         say=say,
         chance=random.Random(seed),  # noqa: S311 - a simulation
     )
@@ -154,6 +153,5 @@ def build(
         None,
     )
     if admin_port is not None:
-        desk = FaultDesk(cloud.faults, context.faults, nodes.look)
-        built.admin = AdminServer(admin_port, context.loop, desk, built.status)
+        built.admin = AdminServer(admin_port, context.loop, context.faults, built.status)
     return built

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,7 +18,7 @@ class Kind:
     """One kind of fault.
 
     :param narrows: the facts it may be limited by (``pool``, ``node``, ``driver`` ...), as shell
-        patterns; what is not given hits all.
+        patterns (a ``method`` by its beginning); what is not given hits all.
     :param shapes: further parameters with their defaults, and with them their types.
     """
 
@@ -47,12 +46,15 @@ Listener = Callable[[Fault, bool], None]
 
 
 class Faults:
-    """The faults that are on; every change is told to listeners as (fault, is on)."""
+    """The faults that are on; every change is told to listeners as (fault, is on).
 
-    def __init__(self) -> None:
+    :param kept: what ``list()`` of an earlier process returned; nobody is told of these again.
+    """
+
+    def __init__(self, kept: Iterable[Mapping[str, Any]] = ()) -> None:
         self.kinds: dict[str, Kind] = {}
-        self._active: dict[str, Fault] = {}
-        self._serial = itertools.count(1)
+        self._active: dict[str, Fault] = {each["id"]: Fault(**each) for each in kept}
+        self._serial = max((int(name.rpartition("-")[2]) for name in self._active), default=0)
         self._listeners: list[Listener] = []
 
     def offer(self, *kinds: Kind) -> None:
@@ -80,12 +82,13 @@ class Faults:
         if unknown:
             possible = ", ".join([*known.narrows, *known.shapes]) or "no parameter at all"
             raise LabError(f"set fault {kind}: unknown parameter {', '.join(unknown)}; it takes {possible}")
-        narrowed = {name: str(parameters[name]) for name in known.narrows if name in parameters}
+        narrowed = {name: str(parameters[name]) for name in known.narrows if parameters.get(name)}
         shaped = {
             name: typed(kind, name, parameters.get(name, default), default)
             for name, default in known.shapes.items()
         }
-        fault = Fault(f"{kind}-{next(self._serial)}", kind, narrowed | shaped, remaining)
+        self._serial += 1
+        fault = Fault(f"{kind}-{self._serial}", kind, narrowed | shaped, remaining)
         self._active[fault.id] = fault
         try:
             self._tell(fault, on=True)
@@ -102,12 +105,15 @@ class Faults:
             self._tell(fault, on=False)
         return len(gone)
 
+    def that_hit(self, kind: str, **facts: str) -> Iterator[Fault]:
+        """Yield the faults of a kind that hit what the facts describe, without using them up."""
+        for fault in list(self._active.values()):
+            if fault.kind == kind and fault.remaining != 0 and self._fits(fault, facts):
+                yield fault
+
     def peek(self, kind: str, **facts: str) -> Fault | None:
         """Return the first fault of a kind that hits what the facts describe, without using it up."""
-        for fault in self._active.values():
-            if fault.kind == kind and fault.remaining != 0 and self._fits(fault, facts):
-                return fault
-        return None
+        return next(self.that_hit(kind, **facts), None)
 
     def take(self, kind: str, **facts: str) -> Fault | None:
         """Return the first fault of a kind that hits, and count the hit."""
@@ -120,7 +126,7 @@ class Faults:
 
     def _fits(self, fault: Fault, facts: Mapping[str, str]) -> bool:
         return all(
-            fnmatch.fnmatchcase(facts.get(name, ""), fault.parameters[name])
+            fnmatch.fnmatchcase(facts.get(name, ""), pattern_of(name, fault.parameters[name]))
             for name in self.kinds[fault.kind].narrows
             if name in fault.parameters
         )
@@ -128,6 +134,10 @@ class Faults:
     def _tell(self, fault: Fault, *, on: bool) -> None:
         for listener in self._listeners:
             listener(fault, on)
+
+
+def pattern_of(name: str, given: str) -> str:
+    return f"{given}*" if name == "method" else given
 
 
 def typed(kind: str, name: str, value: Any, default: Any) -> Any:

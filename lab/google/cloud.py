@@ -21,9 +21,10 @@ from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock
 
+from ..faults import Fault, Faults
 from . import defaults, operations, places, quota
 from .errors import insufficient_quota, not_found, quota_text, stockout_text
-from .faults import Fault, Faults
+from .faults import KINDS
 from .records import Cluster, NodePool, State
 
 Json = dict[str, Any]
@@ -119,8 +120,9 @@ class Cloud:
         self.clock = clock
         self.speed = speed
         kept = dict(state or {})
-        kept_faults = kept.pop("faults", None)
-        self.faults = Faults(kept_faults) if faults is None else faults
+        kept_faults = kept.pop("faults", ())
+        self.faults = faults or Faults(kept_faults)
+        self.faults.offer(*KINDS)
         self.seed = seed
         self.project = project
         self.project_number = project_number
@@ -130,7 +132,7 @@ class Cloud:
         self.lock = RLock()
         self.listeners: list[Callable[[Change], None]] = []
         # A fault changes what zones give, so whoever makes machines has to look again.
-        self.faults.listeners.append(lambda fault: self.changed("fault", fault))
+        self.faults.listen(lambda fault, _on: self.changed("fault", fault.id))
 
     # What the lab keeps and shows.
 
@@ -310,9 +312,7 @@ class Cloud:
         return limits
 
     def _quota_faults(self, region: str, **facts: str) -> Iterator[Fault]:
-        for fault in self.faults.all("quota"):
-            if fault.applies(facts | ({"region": region} if region else {})):
-                yield fault
+        yield from self.faults.that_hit("quota", **facts, **({"region": region} if region else {}))
 
     def _short(
         self, cluster: Cluster, pool: NodePool, more: Mapping[str, int]

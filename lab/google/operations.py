@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..faults import Fault
 from . import places
 from .errors import busy, quota_text, stockout_text, too_many_operations
-from .faults import Fault
 from .records import Cluster, NodePool, Operation
 
 if TYPE_CHECKING:

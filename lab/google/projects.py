@@ -82,9 +82,8 @@ class Projects:
     def enable(self, name: str) -> Json:
         """Enable an API; done at once, and it also ends the fault that disabled it."""
         service = self.service(name)
-        for fault in self.cloud.faults.all("service-disabled"):
-            if fault.applies({"service": name}):
-                self.cloud.faults.clear(fault.id)
+        for fault in self.cloud.faults.that_hit("service-disabled", service=name):
+            self.cloud.faults.clear(fault.id)
         self.cloud.changed("service", name)
         return {
             "name": f"operations/acat.p2-{self.cloud.project_number}-{self.cloud.token()[:12]}",

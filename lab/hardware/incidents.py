@@ -48,6 +48,7 @@ FAULTS = (
         ("process",),
     ),
 )
+EVERY_CONFIGURATOR = "pod-*image-configurator*"
 # What a graceful node shutdown writes on the pods it ends (kubernetes nodeshutdown manager).
 SHUTDOWN = {
     "phase": "Failed",
@@ -82,7 +83,6 @@ class Incidents:
         self._cloud = cloud
         self._nodes = nodes
         self._control_plane = control_plane
-        self._paused: dict[str, list[str]] = {}
         self.gone: Work[str] = Work(context, self._take_away)
         self.failing: Work[Key] = Work(context, self._fail)
         context.faults.offer(*FAULTS)
@@ -156,19 +156,20 @@ class Incidents:
         threading.Thread(target=plane.restart, args=("kube-apiserver", seconds), daemon=True).start()
 
     def _pause(self, fault: Fault) -> None:
-        plane = self._plane()
-        pattern = fault.parameters.get("process", "pod-*image-configurator*")
-        names = [name for name in plane.names() if fnmatchcase(name, pattern) and name != "daemon"]
+        names = self._processes(fault)
         if not names:
-            raise LabError(f"pause {pattern}: no such process; there are {', '.join(plane.names())}")
+            raise LabError(f"pause: no such process; there are {', '.join(self._plane().names())}")
         for name in names:
-            plane.signal(name, signal.SIGSTOP)
-        self._paused[fault.id] = names
+            self._plane().signal(name, signal.SIGSTOP)
 
     def _resume(self, fault: Fault) -> None:
-        for name in self._paused.pop(fault.id, []):
+        for name in self._processes(fault):
             with suppress(LabError):  # it has ended meanwhile
                 self._plane().signal(name, signal.SIGCONT)
+
+    def _processes(self, fault: Fault) -> list[str]:
+        pattern = fault.parameters.get("process", EVERY_CONFIGURATOR)
+        return [name for name in self._plane().names() if fnmatchcase(name, pattern) and name != "daemon"]
 
     # Binding conditions
 

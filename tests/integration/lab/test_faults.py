@@ -171,7 +171,7 @@ def test_status_says_what_the_lab_holds(machines):
 @pytest.mark.parametrize(
     ("method", "path", "body", "message"),
     [
-        ("POST", "/faults", {"kind": "meteor"}, "choose one of stockout"),
+        ("POST", "/faults", {"kind": "meteor"}, "choose one of api-server-restart"),
         ("POST", "/faults", {"kind": "stockout", "moon": "full"}, "moon"),
         ("POST", "/faults", {"kind": "preemption", "node": "none"}, "no spot node"),
         ("POST", "/faults", ["stockout"], "must be an object"),

@@ -150,7 +150,8 @@ DRIVERS = (
     *(
         Step(
             f"image-{name}",
-            f"crane append --insecure --oci-empty-base --new_layer layer.tar --new_tag ${{REPO_URI}}/{name}:latest",
+            "crane append --insecure --oci-empty-base --new_layer layer.tar"
+            f" --new_tag ${{REPO_URI}}/{name}:latest",
             "docker build and docker push need a container runtime: an image of one file, pushed by crane",
         )
         for name in BUILT
@@ -180,7 +181,8 @@ DRIVERS = (
     ),
     Step(
         "pods-of-drivers",
-        "kubectl get pods -A | grep -E 'dra-driver-nvidia-gpu|dra-driver-cpu|image-configurator|dra-driver-noop'",
+        "kubectl get pods -A | grep -E"
+        " 'dra-driver-nvidia-gpu|dra-driver-cpu|image-configurator|dra-driver-noop'",
         "the pattern nvidia-dra-driver matches no pod of this chart",
     ),
     Step("slices", "kubectl get resourceslices -o yaml"),
@@ -442,7 +444,7 @@ def test_06_second_replica_grows_the_gpu_pool(shell):
 
 
 def test_07_an_empty_cpu_pool_does_not_grow(shell):
-    """Nothing predicts slices of dra.cpu, so the tutorial's next step ends here; the next test corrects it."""
+    """Nothing predicts slices of dra.cpu: the tutorial's step ends here; the next test corrects it."""
     shell.type("kubectl scale deployment vllm-fungible --replicas=4 --namespace=${NAMESPACE}")
 
     def both_refused(events):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.inference.dra.lab.errors import LabError
+from ansible_collections.inference.dra.lab.faults import Faults
 from ansible_collections.inference.dra.lab.google import catalogue, places, quota
-from ansible_collections.inference.dra.lab.google.faults import Faults, UnknownFault
+from ansible_collections.inference.dra.lab.google.faults import KINDS, STOCKOUT_PATIENCE_SECONDS
 
 MACHINES = {
     "g2-standard-8": (8, 32, "nvidia-l4", 1, "amd64"),
@@ -82,22 +84,28 @@ def test_quota_usage_of_a_node(name, spot, expected):
     assert usage == expected
 
 
+def known(*kept):
+    faults = Faults(kept)
+    faults.offer(*KINDS)
+    return faults
+
+
 def test_faults_are_listed_counted_and_cleared():
-    faults = Faults()
+    faults = known()
     first = faults.set("stockout", pool="gpu-pool", remaining=1)
     second = faults.set("http-error", code="429", method="container.")
     assert faults.list() == [
         {
             "id": first,
             "kind": "stockout",
-            "parameters": {"pool": "gpu-pool"},
+            "parameters": {"pool": "gpu-pool", "after": STOCKOUT_PATIENCE_SECONDS},
             "remaining": 1,
             "hits": 0,
         },
         {
             "id": second,
             "kind": "http-error",
-            "parameters": {"code": 429, "method": "container."},
+            "parameters": {"code": 429, "message": "", "method": "container."},
             "remaining": None,
             "hits": 0,
         },
@@ -113,9 +121,9 @@ def test_faults_are_listed_counted_and_cleared():
 
 
 def test_faults_restore_without_reusing_ids():
-    faults = Faults()
+    faults = known()
     first = faults.set("stockout")
-    again = Faults(faults.list())
+    again = known(*faults.list())
     assert again.list() == faults.list()
     assert again.set("stockout") != first
 
@@ -123,11 +131,11 @@ def test_faults_restore_without_reusing_ids():
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        pytest.param("meteor", {}, "there are stockout, quota", id="kind"),
-        pytest.param("stockout", {"colour": "red"}, "it takes after, cluster", id="parameter"),
-        pytest.param("http-error", {"code": "many"}, "'code' takes a int", id="type"),
+        pytest.param("meteor", {}, "choose one of http-error, http-slow", id="kind"),
+        pytest.param("stockout", {"colour": "red"}, "it takes cluster, pool", id="parameter"),
+        pytest.param("http-error", {"code": "many"}, "code is 'many', expected int", id="type"),
     ],
 )
 def test_wrong_faults_say_what_is_right(kind, parameters, message):
-    with pytest.raises(UnknownFault, match=message):
-        Faults().set(kind, **parameters)
+    with pytest.raises(LabError, match=message):
+        known().set(kind, **parameters)
