@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from .claims import Claim, ClaimTemplate, DeviceClass
+from .claims import Claim, ClaimTemplate, DeviceClass, DeviceRequests
 from .events import Event, EventIndex
 from .holdings import holdings
 from .inventory import Inventory
@@ -28,6 +28,7 @@ class Cluster:
     :param missing: kinds of object that were not given and without which answers are incomplete.
     :param compute_classes: raw objects by name.
     :param queued: Kueue's Workload objects, raw.
+    :param template_requests: what each claim template asks for.
     """
 
     now: datetime
@@ -40,6 +41,7 @@ class Cluster:
     missing: tuple[str, ...] = ()
     compute_classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     queued: tuple[Mapping[str, Any], ...] = ()
+    template_requests: Mapping[Name, DeviceRequests] = field(default_factory=dict)
 
     @classmethod
     def from_objects(cls, objects: Mapping[str, Iterable[Mapping[str, Any]]], now: datetime) -> Cluster:
@@ -68,4 +70,5 @@ class Cluster:
             ),
             compute_classes={each["metadata"]["name"]: each for each in objects.get("ComputeClass", ())},
             queued=tuple(objects.get("Workload", ())),
+            template_requests={(each.meta.namespace, each.meta.name): each.devices for each in templates},
         )

@@ -37,6 +37,7 @@ class ReplicaSet:
 
     meta: Metadata
     template: Mapping[str, Any]
+    replicas: int = 0
 
     @classmethod
     def from_api(cls, obj: Any) -> ReplicaSet:
@@ -45,7 +46,8 @@ class ReplicaSet:
         :raises MalformedObjects: where a field has a type the API never gives it.
         """
         view, meta = open_object(obj, "ReplicaSet")
-        return cls(meta, _template(view.child("spec").child("template")))
+        spec = view.child("spec")
+        return cls(meta, _template(spec.child("template")), spec.integer("replicas", 1))
 
     @property
     def revision(self) -> int:
@@ -68,6 +70,7 @@ class Deployment:
     ready: int
     available: int
     deadline_exceeded: bool
+    paused: bool = False
 
     @classmethod
     def from_api(cls, obj: Any) -> Deployment:
@@ -91,6 +94,7 @@ class Deployment:
                 each.text("type") == "Progressing" and each.text("reason") == "ProgressDeadlineExceeded"
                 for each in status.children("conditions")
             ),
+            paused=spec.boolean("paused"),
         )
 
     @property
