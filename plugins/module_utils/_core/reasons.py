@@ -169,9 +169,20 @@ GOOGLE_REASONS: dict[str, str] = {
     "VersionTooOld": "A version is older than what the service needs.",
 }
 
+TRAFFIC_REASONS: dict[str, str] = {
+    "ModelLoading": "A replica counts as ready and still loads its model.",
+    "ModelNotServed": "A replica serves other models than the one that requests are for.",
+    "ReplicaNotReady": "A replica is not ready, so no request was sent to it.",
+    "ReplicaUnreachable": "A ready replica gives no usable answer.",
+    "RequestsFailed": "Requests were not answered, or not to the end.",
+    "ServiceWithoutEndpoints": "A Service does not exist or has no ready pod behind it.",
+    "TokensNotReported": "A model server does not say how many tokens it generated.",
+}
+
 REASONS: dict[str, str] = {
     **CLAIM_REASONS,
     **SLICE_REASONS,
     **DIAGNOSIS_REASONS,
     **GOOGLE_REASONS,
+    **TRAFFIC_REASONS,
 }
