@@ -179,10 +179,27 @@ TRAFFIC_REASONS: dict[str, str] = {
     "TokensNotReported": "A model server does not say how many tokens it generated.",
 }
 
+SERVICE_REASONS: dict[str, str] = {
+    "AlternativesAsPredicted": "As many replicas have each alternative as was predicted.",
+    "AlternativesDiffer": "More or fewer replicas have an alternative than was predicted.",
+    "DevicesDiffer": "A replica holds other devices than its alternative asks for.",
+    "DisruptionRefused": "A PodDisruptionBudget allowed no replica to be ended.",
+    "ImageDiffers": "A replica has not the image of its alternative.",
+    "LandedLater": "A replica that was replaced got a later alternative than it had to.",
+    "NodeOfOtherAlternative": "A replica runs on a node that is not of its alternative.",
+    "NotPaused": "A Deployment replaces its replicas by its own strategy, which does not keep their devices.",
+    "NotReplaced": "The successor of a replica did not serve in time, or never will.",
+    "PoolSizeUnexpected": "A node pool has more or fewer nodes than it may have.",
+    "ReplicaNotReady": "A replica does not serve.",
+    "RolloutUnderWay": "A Deployment has replicas of another specification than the one it states.",
+    "TimeLineBroken": "A replica's steps were not taken in their order, or one is missing.",
+}
+
 REASONS: dict[str, str] = {
     **CLAIM_REASONS,
     **SLICE_REASONS,
     **DIAGNOSIS_REASONS,
     **GOOGLE_REASONS,
     **TRAFFIC_REASONS,
+    **SERVICE_REASONS,
 }

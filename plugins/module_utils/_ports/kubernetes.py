@@ -294,8 +294,9 @@ class Kubernetes:
         body: Any = None,
         query: Body | None = None,
         content_type: str = JSON,
+        retried: Sequence[int] = (),
     ) -> dict[str, Any]:
-        """Return the decoded answer of one request, repeated where that is safe and useful."""
+        """Return the decoded answer of one request, repeated where that is safe, or after ``retried``."""
         attempted = f"{method} {path}"
         limit = self._deadline or Deadline(self._clock, RETRY_SECONDS)
         attempt = 0
@@ -317,7 +318,7 @@ class Kubernetes:
                     decoded: dict[str, Any] = json.loads(answer.data) if answer.data else {}
                     return decoded
                 failure = error_from(attempted, answer.status, answer.data)
-                safe = NEVER_HALF_DONE if method == "POST" else RETRIED
+                safe = retried or (NEVER_HALF_DONE if method == "POST" else RETRIED)
                 if answer.status not in safe:
                     raise failure
                 self._pause(attempt, retry_after(answer.headers), limit, failure)
