@@ -40,6 +40,7 @@ class _Draw:
         self.shared = [driver for driver in self.drivers if self.chance(0.3)]
         self.slices: list[dict[str, Any]] = []
         self.published: list[tuple[str, str, dict[str, Any]]] = []
+        self.alone = False
 
     def scenario(self) -> Scenario:
         for driver in self.drivers:
@@ -50,7 +51,7 @@ class _Draw:
                     if self.chance(0.9):
                         self.node_pool(driver, node)
         classes = self.classes()
-        return {
+        scenario = {
             "nodes": [{"name": name, "labels": {"zone": self.rng.choice("xy")}} for name in self.nodes],
             "slices": self.slices,
             "classes": classes,
@@ -60,6 +61,7 @@ class _Draw:
                 for _unused in range(self.rng.choice((1, 2, 2, 3, 4)))
             ],
         }
+        return scenario | ({"alone": True} if self.alone else {})
 
     # -- slices ---------------------------------------------------------------------------------------
 
@@ -102,21 +104,18 @@ class _Draw:
         if counted:
             counters = {f"c{i}": {"value": str(self.rng.choice((2, 4)))} for i in range(2)}
             bodies.append(selection | {"sharedCounters": [{"name": "set", "counters": counters}]})
-        # A slice with counters belongs to every node of the cluster, so an incomplete pool with counters
-        # would stop "all" requests of every other scenario.
-        faults = ("twice", "older", "newer") if counted else ("few", "many", "twice", "older", "newer")
-        fault = "" if sound else self.rng.choice(("",) * 14 + faults)
-        count = len(bodies)
-        if fault == "few":
-            count += 1
-        elif fault == "many" and count > 1:
-            count -= 1
-        elif fault == "twice":
+        faults = ("few", "many", "twice", "older", "newer", "torn")
+        fault = "" if sound else self.rng.choice(("",) * 16 + faults)
+        if fault == "twice":
             two = [body for body in bodies if body.get("devices")]
             if len(two) > 1:
                 two[1]["devices"][0]["name"] = two[0]["devices"][0]["name"]
+        if counted and fault in {"few", "many", "torn", "newer"}:
+            # A slice with counters belongs to every node of the cluster, so its incomplete pool stops "all"
+            # requests of every other scenario.
+            self.alone = True
         self.rng.shuffle(bodies)
-        for body in bodies:
+        for body, count in zip(bodies, self.counts(len(bodies), fault), strict=True):
             self.publish(driver, name, generation, count, body)
         if fault == "older":
             old = self.device(driver, "old", counted=False, binding=False)
@@ -127,6 +126,16 @@ class _Draw:
             self.publish(
                 driver, name, generation + 1, count, selection | {"devices": [_placed(new, selection)]}
             )
+
+    def counts(self, number: int, fault: str) -> list[int]:
+        """Return the number of slices that each slice states."""
+        if fault == "few":
+            return [number + 1] * number
+        if fault == "many":
+            return [max(number - 1, 1)] * number
+        if fault == "torn":
+            return [max(number + self.rng.choice((-1, 1)), 1), *[number] * (number - 1)]
+        return [number] * number
 
     def place_each(self, devices: list[dict[str, Any]]) -> None:
         """Give each device a node selection of its own."""
