@@ -1,12 +1,12 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP for the Kubernetes API: the one file that knows the HTTP library."""
+"""HTTP for the Kubernetes API, registries and Cloud Build: the one file that knows the HTTP library."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -53,7 +53,12 @@ class Transport:
         self._pool = make_pool(urllib3, connection)
 
     def send(
-        self, method: str, url: str, body: str | bytes | None, headers: Headers, seconds: float
+        self,
+        method: str,
+        url: str,
+        body: str | bytes | Iterable[bytes] | None,
+        headers: Headers,
+        seconds: float,
     ) -> Answer:
         """Return the answer to one request.
 
@@ -71,9 +76,16 @@ class Transport:
             return Answer(answer.status, answer.headers, answer.data)
 
     @contextlib.contextmanager
-    def stream(self, url: str, headers: Headers, seconds: float) -> Iterator[Answer]:
+    def stream(
+        self,
+        url: str,
+        headers: Headers,
+        seconds: float,
+        split: Callable[[Any], Iterator[bytes]] | None = None,
+    ) -> Iterator[Answer]:
         """Yield an answer whose lines come as the server writes them, for ``seconds`` at most.
 
+        :param split: cuts it into other parts than lines, such as ``pieces``.
         :raises NoAnswer: where the connection breaks, also between two lines.
         """
         timeout = self._library.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
@@ -88,7 +100,7 @@ class Transport:
             )
             try:
                 if answer.status in OK:
-                    yield Answer(answer.status, answer.headers, lines=lines(answer))
+                    yield Answer(answer.status, answer.headers, lines=(split or lines)(answer))
                 else:
                     yield Answer(answer.status, answer.headers, answer.read())
             finally:
@@ -131,6 +143,11 @@ def lines(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
     for chunk in answer.stream(None):
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line for line in whole if line)
+
+
+def pieces(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """Yield the bytes of a streamed answer, a megabyte at a time and as they were sent."""
+    yield from answer.stream(2**20, decode_content=False)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
