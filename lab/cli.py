@@ -108,7 +108,7 @@ def command_fault(options: argparse.Namespace) -> int:
         for line in faults_client.listed(lab):
             answer(line)
     elif options.action == "set":
-        answer(faults_client.set_one(lab, options.kind, options.remaining, options.parameters))
+        answer(faults_client.set_one(lab, options.kind, options.parameters))
     else:
         answer(faults_client.clear(lab, options.which))
     return OK
@@ -154,8 +154,12 @@ def parser() -> argparse.ArgumentParser:
     actions.add_parser("list", help="faults that are on, and all kinds")
     setting = actions.add_parser("set", help="switch one on")
     setting.add_argument("kind", help="as `list` shows it")
-    setting.add_argument("parameters", nargs="*", metavar="name=value", help="what it is limited to")
-    setting.add_argument("--remaining", type=int, help="how often, then it is off")
+    setting.add_argument(
+        "parameters",
+        nargs="*",
+        metavar="name=value",
+        help="what it is limited to, as `list` shows; remaining=N: so often, then it is off",
+    )
     clearing = actions.add_parser("clear", help="switch off")
     clearing.add_argument("which", nargs="?", default="", help="an id or a kind; all without it")
     command("binaries", command_binaries, "get the programs a lab needs")

@@ -68,8 +68,10 @@ class Faults:
         """Return what is on, as JSON objects: id, kind, parameters, remaining, hits."""
         return [asdict(fault) for fault in self._active.values()]
 
-    def set(self, kind: str, *, remaining: int | None = None, **parameters: Any) -> str:
+    def set(self, kind: str, *, remaining: int | str | None = None, **parameters: Any) -> str:
         """Switch a fault on and return its id.
+
+        :param remaining: how many hits until it is off by itself.
 
         :raises LabError: for a kind or a parameter that does not exist, a wrong type, or where
             somebody who hears of it cannot carry it out; then it is off.
@@ -88,7 +90,8 @@ class Faults:
             for name, default in known.shapes.items()
         }
         self._serial += 1
-        fault = Fault(f"{kind}-{self._serial}", kind, narrowed | shaped, remaining)
+        hits = None if remaining is None else typed(kind, "remaining", remaining, 0)
+        fault = Fault(f"{kind}-{self._serial}", kind, narrowed | shaped, hits)
         self._active[fault.id] = fault
         try:
             self._tell(fault, on=True)

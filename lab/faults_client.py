@@ -29,7 +29,7 @@ def listed(lab: Lab) -> Iterator[str]:
         yield f"{kind['kind']:20} {kind['sentence']}{more}"
 
 
-def set_one(lab: Lab, kind: str, remaining: int | None, pairs: Sequence[str]) -> str:
+def set_one(lab: Lab, kind: str, pairs: Sequence[str]) -> str:
     """Switch a fault on and return a line with its id; ``pairs`` are ``name=value``."""
     parameters: dict[str, Any] = {}
     for pair in pairs:
@@ -37,7 +37,7 @@ def set_one(lab: Lab, kind: str, remaining: int | None, pairs: Sequence[str]) ->
         if not separator:
             raise LabError(f"Setting fault {kind}: {pair!r} is not name=value.")
         parameters[name] = value
-    answer = ask(lab, "POST", "/faults", {**parameters, "kind": kind, "remaining": remaining})
+    answer = ask(lab, "POST", "/faults", {**parameters, "kind": kind})
     return f"{kind} is on: {answer['id']}"
 
 

@@ -23,7 +23,6 @@ import yaml
 
 from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
 from ansible_collections.inference.dra.lab import lifecycle
-from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     EVENTS,
@@ -33,7 +32,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
 )
 
-from .labs import running_lab
+from .labs import running_lab, seen
 
 pytestmark = [
     pytest.mark.lab,
@@ -325,20 +324,6 @@ class Shell:
         name, _unused, value = assignment.partition("=")
         self.environment[name] = self.type(f"echo {value}").strip()
 
-    def seen(self, kind, holds, what: str, seconds: float = 60.0, namespace: str = "") -> list[dict]:
-        """Return the objects of a kind as soon as they are what is expected, woken by each change."""
-        known: dict[str, dict] = {}
-        for news in self.api.within(Deadline(SystemClock(), seconds)).follow(kind, namespace):
-            if isinstance(news, list):
-                known = {each["metadata"]["uid"]: each for each in news}
-            elif news.type == "DELETED":
-                known.pop(news.object["metadata"]["uid"], None)
-            else:
-                known[news.object["metadata"]["uid"]] = news.object
-            if holds(list(known.values())):
-                return list(known.values())
-        raise AssertionError(f"{what}: not within {seconds:g} s; there is {list(known.values())}")
-
     def replicas(self) -> list[dict]:
         return list(self.api.list(PODS, "default", label_selector="app=vllm-fungible"))
 
@@ -403,7 +388,7 @@ def test_03_slices_of_the_nodes_there_are(shell):
     def gpu_and_gate(found):
         return {each["spec"]["driver"] for each in found} == {"gpu.nvidia.com", GATE}
 
-    slices = shell.seen(SLICES, gpu_and_gate, "slices of one GPU node and of the gating device")
+    slices = seen(shell.api, SLICES, gpu_and_gate, "slices of one GPU node and of the gating device")
     gate = next(each["spec"]["devices"][0] for each in slices if each["spec"]["driver"] == GATE)
     assert gate["bindingConditions"] == [f"{GATE}/image-updated"]
     assert gate["bindingFailureConditions"] == [f"{GATE}/image-update-failed"]
@@ -450,7 +435,7 @@ def test_07_an_empty_cpu_pool_does_not_grow(shell):
     def both_refused(events):
         return len({e["involvedObject"]["name"] for e in events if e["reason"] == "NotTriggerScaleUp"}) >= 2
 
-    shell.seen(EVENTS, both_refused, "two pods that no pool can help", namespace="default")
+    seen(shell.api, EVENTS, both_refused, "two pods that no pool can help", namespace="default")
     assert not [node for node in shell.api.list(NODES) if "-cpu-pool-" in node["metadata"]["name"]]
 
 
@@ -504,4 +489,4 @@ def test_10_every_replica_and_the_service_answer(shell):
 def test_11_cleaned_up(shell):
     shell.type("gcloud container clusters delete ${CLUSTER_NAME} --location=${LOCATION}")
     assert shell.type("gcloud container clusters list") == ""
-    shell.seen(NODES, lambda nodes: not nodes, "no node")
+    seen(shell.api, NODES, lambda nodes: not nodes, "no node")

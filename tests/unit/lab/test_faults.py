@@ -52,7 +52,7 @@ def test_set_list_and_clear_are_told(faults):
 
 
 def test_a_limited_fault_is_used_up(faults):
-    faults.set("crash", remaining=2)
+    faults.set("crash", remaining="2")  # text, as commands give it
     assert [faults.take("crash") is not None for _unused in range(3)] == [True, True, False]
 
 
