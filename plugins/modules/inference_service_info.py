@@ -73,6 +73,7 @@ replicas:
     image: {description: Image of its first container., type: str}
     phases: {description: 'When it was created, allocated, given its image (image_switched), bound and ready.', type: dict}
     verdicts: {description: 'What is wrong, and why it has no earlier alternative.', type: list, elements: dict}
+    claims: {description: 'Per claim its name, when it was allocated, and per device what its driver reported.', type: list, elements: dict}
 alternatives:
   description: How many replicas have each alternative.
   returned: success
@@ -83,6 +84,11 @@ node_pools:
   returned: success
   type: dict
   sample: {cpu-pool: 2, gpu-pool: 2}
+versions:
+  description: What runs there - C(kubernetes), the C(kubelets) of the nodes, and the C(charts) of the drivers; what could not be read is missing.
+  returned: success
+  type: dict
+  sample: {kubernetes: v1.36.3, kubelets: [v1.36.3], charts: {dra-driver-cpu: 0.2.0}}
 now:
   description: The time at which it was so.
   returned: success
@@ -105,6 +111,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.service_report
 )
 from ansible_collections.inference.dra.plugins.module_utils._glue.cluster import see
 from ansible_collections.inference.dra.plugins.module_utils._glue.objects import source_from
+from ansible_collections.inference.dra.plugins.module_utils._glue.platform_versions import platform_versions
 from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, run
 from ansible_collections.inference.dra.plugins.module_utils._glue.spec import dump_spec, kubernetes_spec
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
@@ -127,6 +134,7 @@ def look(module: Module) -> dict[str, Any]:
         "replicas": [replica.as_dict() for replica in found],
         "alternatives": by_alternative(found),
         "node_pools": node_pools(seen.cluster.nodes),
+        "versions": platform_versions(source),
         "now": now.isoformat(),
         "forbidden": list(seen.forbidden),
     }

@@ -36,6 +36,7 @@ class Replica:
     node: Node | None
     phases: Mapping[str, datetime | None]
     verdicts: tuple[Verdict, ...]
+    claims: tuple[Claim, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping for results and reports; times as text, null where not reached."""
@@ -51,9 +52,44 @@ class Replica:
             "zone": labels.get(ZONE, ""),
             "spot": labels.get(SPOT) == "true",
             "image": self.pod.containers[0].image if self.pod.containers else "",
-            "phases": {name: moment.isoformat() if moment else None for name, moment in self.phases.items()},
+            "phases": {name: when(moment) for name, moment in self.phases.items()},
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "claims": [evidence(claim) for claim in self.claims],
         }
+
+
+def evidence(claim: Claim) -> dict[str, Any]:
+    """Return what the claim itself shows.
+
+    Shape: ``claim, allocated_at, devices [{device, request, conditions [{type, status, reason, at}]}]``; a
+    condition is what the device's driver reported (``status.devices``, KEP-4817).
+    """
+    allocation = claim.allocation
+    reported = {status.id: status.conditions for status in claim.device_statuses}
+    return {
+        "claim": claim.meta.name,
+        "allocated_at": when(allocation.timestamp if allocation else None),
+        "devices": [
+            {
+                "device": str(device.id),
+                "request": device.request,
+                "conditions": [
+                    {
+                        "type": each.type,
+                        "status": each.status,
+                        "reason": each.reason,
+                        "at": when(each.changed),
+                    }
+                    for each in reported.get(device.id, ())
+                ],
+            }
+            for device in (allocation.devices if allocation else ())
+        ],
+    }
+
+
+def when(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def replicas(cluster: Cluster, deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> list[Replica]:
@@ -80,6 +116,7 @@ def _replica(diagnosis: PodDiagnosis, cluster: Cluster, nodes: Mapping[str, Node
         node=nodes.get(pod.node_name),
         phases=_phases(pod, claims),
         verdicts=(*diagnosis.verdicts, *reasons),
+        claims=tuple(claims),
     )
 
 
