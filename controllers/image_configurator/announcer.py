@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pod events: what a reader of ``kubectl describe pod`` learns from this controller.
 
-They are written by a thread of their own, because a condition must not wait for them. One event per
-pod, allocation and reason: its name is made from these, so writing it again changes nothing.
+They are written by a thread of their own, because a condition must not wait for them, and they give
+way to claims that wait: the API server would answer both more slowly. One event per pod, allocation
+and reason: its name is made from these, so writing it again changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import queue
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
@@ -27,19 +28,31 @@ from .contract import COMPONENT, Gate
 log = logging.getLogger("image_configurator")
 SECONDS = 10.0
 MAX_WAITING = 20_000
+PATIENCE_SECONDS = 2.0
 MAX_POD_NAME, MAX_MESSAGE = 200, 1024
 
 Body = Mapping[str, object]
 
 
 class Announcer:
-    """Takes events from workers at once and writes them one after another."""
+    """Takes events from workers at once and writes them one after another.
 
-    def __init__(self, api: Kubernetes, clock: Clock, gate: Gate) -> None:
+    :param give_way: called before each event with the seconds for which it can still wait; returns
+        when no claim waits for work.
+    """
+
+    def __init__(
+        self,
+        api: Kubernetes,
+        clock: Clock,
+        gate: Gate,
+        give_way: Callable[[float], object] = lambda _seconds: None,
+    ) -> None:
         self._api = api
         self._clock = clock
         self._gate = gate
-        self._waiting: queue.Queue[tuple[str, Body] | None] = queue.Queue(MAX_WAITING)
+        self._give_way = give_way
+        self._waiting: queue.Queue[tuple[float, str, Body] | None] = queue.Queue(MAX_WAITING)
 
     def tell(
         self, pods: Iterable[Mapping[str, str]], allocation: str, kind: str, reason: str, text: str
@@ -50,6 +63,7 @@ class Announcer:
         :param kind: ``Normal`` or ``Warning``.
         """
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        due = self._clock.monotonic() + PATIENCE_SECONDS
         for pod in pods:
             said = repr((pod["uid"], reason, allocation)).encode()
             name = f"{pod['name'][:MAX_POD_NAME]}.{hashlib.sha256(said).hexdigest()[:16]}"
@@ -66,21 +80,23 @@ class Announcer:
                 "count": 1,
             }
             try:
-                self._waiting.put_nowait((pod["namespace"], body))
+                self._waiting.put_nowait((due, pod["namespace"], body))
             except queue.Full:
                 log.warning("event dropped", extra={"pod": pod["name"], "reason": reason})
 
     def run(self) -> None:
         """Write events until ``close``."""
         while (item := self._waiting.get()) is not None:
-            self._write(*item)
+            due, namespace, body = item
+            self._give_way(max(0.0, due - self._clock.monotonic()))
+            self._write(namespace, body)
 
     def flush(self) -> None:
         """Write what waits now, in the caller's thread."""
         while not self._waiting.empty():
             item = self._waiting.get_nowait()
             if item:
-                self._write(*item)
+                self._write(*item[1:])
 
     def close(self) -> None:
         """Let ``run`` return after what waits now."""

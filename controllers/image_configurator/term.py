@@ -66,7 +66,7 @@ class Term:
         self._metrics = metrics
         self._cache = Cache(gate, clock, metrics)
         self._queue = WorkQueue(clock)
-        self._announcer = Announcer(api, clock, gate)
+        self._announcer = Announcer(api, clock, gate, self._queue.wait_until_idle)
         self._worker = Worker(
             api, self._cache, clock, gate, announcer=self._announcer, metrics=metrics, fault=fault
         )

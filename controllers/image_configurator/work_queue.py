@@ -23,7 +23,9 @@ class WorkQueue:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._idled = threading.Condition(lock)
         self._ready: deque[Key] = deque()
         self._queued: set[Key] = set()
         self._active: set[Key] = set()
@@ -62,16 +64,27 @@ class WorkQueue:
             if key in self._queued:
                 self._ready.append(key)
                 self._changed.notify()
+            if self._idle():
+                self._idled.notify_all()
+
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait until nothing is ready or in work, for ``seconds`` at most; return whether that is so."""
+        with self._changed:
+            return self._idled.wait_for(lambda: self._closed or self._idle(), seconds)
 
     def close(self) -> None:
         """Let every waiting thread return."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._idled.notify_all()
 
     def __len__(self) -> int:
         with self._changed:
             return len(self._ready) + len(self._active)
+
+    def _idle(self) -> bool:
+        return not self._ready and not self._active
 
     def _add(self, key: Key) -> None:
         if key in self._queued:

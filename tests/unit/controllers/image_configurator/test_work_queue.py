@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime, timezone
 
 import pytest
@@ -71,3 +72,24 @@ def test_closing_lets_everybody_go(queue):
     queue.add(A)
     queue.close()
     assert queue.take() is None
+
+
+def test_idle_is_when_nothing_waits_and_nothing_is_in_work(queue):
+    assert queue.wait_until_idle(0)
+    queue.add(A)
+    assert not queue.wait_until_idle(0)
+    queue.take()
+    assert not queue.wait_until_idle(0)
+    queue.done(A)
+    assert queue.wait_until_idle(0)
+    queue.add_after(A, 10.0)
+    assert queue.wait_until_idle(0)
+
+
+def test_who_waits_for_idleness_is_woken(queue):
+    queue.add(A)
+    waiting = threading.Thread(target=queue.wait_until_idle, args=(60,))
+    waiting.start()
+    queue.done(queue.take())
+    waiting.join(10)
+    assert not waiting.is_alive()
