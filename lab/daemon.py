@@ -29,6 +29,7 @@ from .admin import AdminServer
 from .autoscaler import crd
 from .autoscaler.autoscaler import Autoscaler, Settings
 from .control_plane import ControlPlane as LabControlPlane
+from .emptying import Emptying
 from .google.cloud import Cloud
 from .hardware import stages
 from .hardware.incidents import ControlPlane, Incidents
@@ -72,16 +73,21 @@ class Daemon:
     model_servers: ModelServers
     incidents: Incidents
     managed: Managed
+    emptying: Emptying
     admin: AdminServer | None
 
     @property
     def loop(self) -> Loop:
         return self.context.loop
 
-    def run(self) -> None:
-        """Work until the loop is stopped."""
+    def prepare(self) -> None:
+        """Install what the lab itself needs in Kubernetes; before the first cluster."""
         crd.install(self.context.kube)
         stages.install(self.context.kube, lab_plays=True)
+        self.emptying.remember()
+
+    def run(self) -> None:
+        """Work until the loop is stopped."""
         watch(self.context.kube, WATCHED, self.context.store, self.loop)
         self.loop.post(self.nodes.look)
         self.loop.post(lambda: self.managed.work.add("dranet"))
@@ -150,6 +156,7 @@ def build(
         ModelServers(context, logs),
         Incidents(context, cloud, nodes, control_plane),
         Managed(context, cloud),
+        Emptying(context, cloud, directory / "before.json" if directory else None),
         None,
     )
     if admin_port is not None:

@@ -67,6 +67,7 @@ def serve(lab: Lab) -> None:
         autoscaling=Settings(optimistic=lab.optimistic),
         directory=lab.directory,
     )
+    machines.prepare()
     Containers(machines.context, Processes(lab.directory), lab.directory)
     google = GoogleServer(cloud, port=lab.ports["google"], store=store, say=say).start()
     signal.signal(signal.SIGTERM, lambda *_: machines.loop.stop())

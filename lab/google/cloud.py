@@ -131,6 +131,8 @@ class Cloud:
         self.state = State.from_json(deepcopy(kept)) if kept else State()
         self.lock = RLock()
         self.listeners: list[Callable[[Change], None]] = []
+        self.before_end: list[Callable[[Cluster], bool]] = []
+        """Asked, until they agree, whether a cluster that is being deleted may be gone."""
         # A fault changes what zones give, so whoever makes machines has to look again.
         self.faults.listen(lambda fault, _on: self.changed("fault", fault.id))
 

@@ -125,7 +125,8 @@ def _settle_one(cloud: Cloud, operation: Operation) -> None:
         error = {"code": int(failure["code"]), "message": failure["message"]}
         _fail(cloud, operation, cluster, error, [])
     elif not operation.waits or all(pool.settled for pool in targets(operation, cluster)):
-        _finish(cloud, operation, cluster)
+        if operation.type != "DELETE_CLUSTER" or all(agrees(cluster) for agrees in cloud.before_end):
+            _finish(cloud, operation, cluster)
     else:
         _give_up(cloud, operation, cluster)
 

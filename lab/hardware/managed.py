@@ -39,7 +39,9 @@ class Managed:
         cloud.listeners.append(lambda _change: context.loop.post(lambda: self.work.add("dranet")))
 
     def _reconcile(self) -> None:
-        if self._installed or not self._wanted():
+        wanted = self._wanted()
+        if self._installed or not wanted:
+            self._installed = wanted  # what the last cluster had is gone with it
             return
         api = self._context.api
         api.apply(NAMESPACES, {"metadata": {"name": NAMESPACE}}, field_manager=MANAGER, force=True)

@@ -272,6 +272,7 @@ def machines(make_control_plane, tmp_path_factory):
         admin_port=0,
         control_plane=Plane(plane),
     )
+    built.prepare()
     thread = threading.Thread(target=built.run)
     thread.start()
     server = GoogleServer(cloud).start()

@@ -25,9 +25,13 @@ from ansible_collections.inference.dra.controllers.image_configurator.manifests 
 from ansible_collections.inference.dra.lab import lifecycle
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
+    COMPUTE_CLASSES,
+    DAEMON_SETS,
+    DEVICE_CLASSES,
     EVENTS,
     NODES,
     PODS,
+    SECRETS,
     SLICES,
     Kubernetes,
 )
@@ -206,7 +210,7 @@ def image_config(alternative: str, image: str) -> dict:
     }
 
 
-COMPUTE_CLASS = {
+FUNGIBLE = {
     "apiVersion": "cloud.google.com/v1",
     "kind": "ComputeClass",
     "metadata": {"name": "fungible-gpu-cpu"},
@@ -347,7 +351,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def shell(lab_binaries, tmp_path_factory):
     home = tmp_path_factory.mktemp("guide")
-    write(home, "compute-class", COMPUTE_CLASS)
+    write(home, "compute-class", FUNGIBLE)
     write(home, "claim-template", CLAIM_TEMPLATE)
     write(home, "deployment", DEPLOYMENT, SERVICE)
     image = "${REPO_URI}/image-configurator:latest"
@@ -489,4 +493,5 @@ def test_10_every_replica_and_the_service_answer(shell):
 def test_11_cleaned_up(shell):
     shell.type("gcloud container clusters delete ${CLUSTER_NAME} --location=${LOCATION}")
     assert shell.type("gcloud container clusters list") == ""
-    seen(shell.api, NODES, lambda nodes: not nodes, "no node")
+    for kind in (NODES, PODS, CLAIMS, SLICES, DEVICE_CLASSES, DAEMON_SETS, COMPUTE_CLASSES, SECRETS):
+        assert [each["metadata"]["name"] for each in shell.api.list(kind)] == []

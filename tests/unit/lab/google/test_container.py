@@ -501,6 +501,17 @@ def test_delete_waits_until_the_machines_are_gone(gpu):
     assert gpu.cloud.pools() == ()
 
 
+def test_a_cluster_stays_until_its_content_is_gone(demo):
+    empty = []
+    demo.cloud.before_end.append(lambda cluster: cluster.name in empty)
+    _unused, operation = demo.ask("DELETE", CLUSTER)
+    assert demo.ended(operation)["status"] == "RUNNING"
+    assert demo.get(CLUSTER)["status"] == "STOPPING"
+    empty.append("demo")
+    assert demo.ended(operation)["status"] == "DONE"
+    assert demo.refused("GET", CLUSTER)[0] == 404
+
+
 def test_deleting_cluster_takes_no_changes(demo):
     demo.ask("DELETE", CLUSTER)
     status, error = demo.refused("POST", POOLS, {"nodePool": {"name": "x"}})
