@@ -1,13 +1,14 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""cloudresourcemanager v1 and v3, serviceusage v1: the reads that gcloud and a preflight make."""
+"""cloudresourcemanager v1 and v3, serviceusage v1, cloudquotas v1: what gcloud and a preflight read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from . import places, quota
 from .cloud import Cloud
 from .errors import ApiError, permission_denied
 
@@ -20,6 +21,7 @@ SERVICES: Mapping[str, str] = {
     "serviceusage.googleapis.com": "Service Usage API",
     "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",
     "iam.googleapis.com": "Identity and Access Management (IAM) API",
+    "cloudquotas.googleapis.com": "Cloud Quotas API",
     "monitoring.googleapis.com": "Cloud Monitoring API",
     "logging.googleapis.com": "Cloud Logging API",
 }
@@ -96,6 +98,31 @@ class Projects:
 
     def enabled(self, name: str) -> bool:
         return self.cloud.faults.peek("service-disabled", service=name) is None
+
+    def quota_info(self, name: str) -> Json:
+        """Return the limits per accelerator family (cloudquotas v1); the fault ``quota`` sets one.
+
+        They are shown, not enforced: a pool of such a family is limited by ``GPUS_ALL_REGIONS`` alone.
+        """
+        if name not in quota.FAMILY_QUOTAS:
+            raise ApiError("NOT_FOUND", f"Quota info {name} was not found.")
+        dimension, families = quota.FAMILY_QUOTAS[name]
+        faults = {fault["metric"]: fault["limit"] for fault in self.cloud.faults.that_hit("quota")}
+        return {
+            "name": f"projects/{self.cloud.project_number}/locations/global/services/compute.googleapis.com/"
+            f"quotaInfos/{name}",
+            "quotaId": name,
+            "service": "compute.googleapis.com",
+            "dimensions": [dimension, "region"],
+            "dimensionsInfos": [
+                {
+                    "dimensions": {dimension: family},
+                    "details": {"value": str(int(faults.get(family, quota.FAMILY_LIMIT)))},
+                    "applicableLocations": list(places.REGIONS),
+                }
+                for family in families
+            ],
+        }
 
     def operation(self, name: str) -> Json:
         """Return an operation of ``enable``: they are all done."""

@@ -5,7 +5,7 @@
 
 Metric names are Compute Engine's (``Quota.metric`` of compute v1). The limits are the lab's own and
 generous; the fault ``quota`` sets a metric to any limit. Machine types newer than the metric list
-(H200, B200, GB200, TPU) draw on Cloud Quotas at Google, which the lab does not have.
+(H200, B200, GB200, TPU) are limited per family by Cloud Quotas; the lab shows those limits only.
 """
 
 from __future__ import annotations
@@ -42,6 +42,14 @@ REGIONAL_LIMITS: Mapping[str, float] = {
 PROJECT_LIMITS: Mapping[str, float] = {
     "CPUS_ALL_REGIONS": 200_000.0,
     "GPUS_ALL_REGIONS": 4_096.0,
+}
+FAMILY_LIMIT = 1_024
+FAMILY_QUOTAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "GPUS-PER-GPU-FAMILY-per-project-region": (
+        "gpu_family",
+        ("NVIDIA_H100", "NVIDIA_H200", "NVIDIA_B200", "NVIDIA_GB200", "NVIDIA_RTX_PRO_6000"),
+    ),
+    "TPUS-PER-TPU-FAMILY-per-project-region": ("tpu_family", ("CT6E", "TPU7X")),
 }
 
 

@@ -351,6 +351,10 @@ class Api:
             "POST", services + "/{service}:enable", f"{usage}.enable",
             lambda r: p.enable(r["service"]))
         self._add(
+            "GET", "/v1/projects/{project}/locations/global/services/{service}/quotaInfos/{quota}",
+            "cloudquotas.projects.locations.services.quotaInfos.get",
+            lambda r: p.quota_info(r["quota"]), permission="cloudquotas.quotas.get")
+        self._add(
             "GET", "/v1/operations/{operation}", "serviceusage.operations.get",
             lambda r: p.operation(r["operation"]))
         # fmt: on

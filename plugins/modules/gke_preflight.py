@@ -105,7 +105,8 @@ seealso:
   - module: inference.dra.gke_cluster
 notes:
   - That a zone offers a machine doesn't mean that it has one. No API tells that in advance; the creation of the pool is the test.
-  - Quotas of accelerator families that Compute Engine has no metric for, such as H200, are reported as unknown.
+  - Quotas of accelerator families that Compute Engine has no metric for, such as H200 and TPUs, are read from C(cloudquotas.googleapis.com),
+    which shows limits but not what is in use. Where that API is not enabled they are reported as unknown.
 """
 
 EXAMPLES = r"""

@@ -4,7 +4,7 @@
 """What a plan draws from Compute Engine's quotas, and whether that is there.
 
 Metric names are those of ``Quota.metric`` in compute v1. Accelerator families newer than that list (H200,
-B200, TPU) are limited by Cloud Quotas alone; for them the answer here is "not known".
+B200, TPU) are limited by Cloud Quotas alone; their metrics are those of ``cloud_quotas``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .cloud_quotas import PREEMPTIBLE, TPU_FAMILY, candidates, gpu_metric
 from .fields import Options, take
 from .node_pools import NodeCounts, node_counts
 from .verdict import Verdict
@@ -30,13 +31,14 @@ GPU_METRICS: Mapping[str, str] = {
 }
 FAMILIES_WITH_CPU_METRIC = ("a2", "c2", "c2d", "c3", "c4", "m1", "m2", "n2", "n2d", "n4", "t2d")
 # Their vCPUs do not count: the accelerator is what is limited.
-ACCELERATOR_FAMILIES = ("a2", "a3", "a4", "a4x", "g2", "g4", "ct4p", "ct5lp", "ct5p", "ct6e", "tpu7x")
+ACCELERATOR_FAMILIES = ("a2", "a3", "a4", "a4x", "g2", "g4")
 SHARED_CORES: Mapping[str, int] = {"e2-micro": 2, "e2-small": 2, "e2-medium": 2}
 SSD_DISKS = ("pd-balanced", "pd-ssd")
 DEFAULT_DISK_GB = 100
 DEFAULT_MACHINE = "e2-medium"
 SIZE_IN_NAME = re.compile(r"-(\d+)(?:g|t)?(?:-|$)")
-PREEMPTIBLE = "PREEMPTIBLE_"
+TPU_FAMILIES = ("ct4p", "ct5lp", "ct5p", "ct6e", "tpu7x")
+TPU_CHIPS = re.compile(r"-(\d+)t$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,11 @@ class PoolDemand:
 
     :param per_node: amounts by metric.
     :param additional: nodes beyond those that exist already.
-    :param unknown: accelerators that no metric limits.
     """
 
     name: str
     per_node: Counter[str]
     additional: NodeCounts
-    unknown: tuple[str, ...] = ()
 
 
 def cpus_of(machine_type: str, known: Mapping[str, int]) -> int:
@@ -64,30 +64,29 @@ def cpus_of(machine_type: str, known: Mapping[str, int]) -> int:
     return int(found[1]) if found else 0
 
 
-def node_demand(options: Options, known_cpus: Mapping[str, int]) -> tuple[Counter[str], tuple[str, ...]]:
-    """Return what one node of a pool draws, by metric, and its accelerators that no metric limits."""
+def node_demand(options: Options, known_cpus: Mapping[str, int]) -> Counter[str]:
+    """Return what one node of a pool draws, by metric."""
     machine = options.get("machine_type") or DEFAULT_MACHINE
     prefix = PREEMPTIBLE if options.get("spot") else ""
     demand: Counter[str] = Counter()
-    unknown = []
     family = machine.split("-", 1)[0]
     cpus = cpus_of(machine, known_cpus)
-    if family not in ACCELERATOR_FAMILIES and cpus:
+    chips = TPU_CHIPS.search(machine)
+    if family in TPU_FAMILIES and chips:
+        demand[prefix + TPU_FAMILY + family.upper()] += int(chips[1])
+    elif family not in ACCELERATOR_FAMILIES and cpus:
         own = f"{family.upper()}_CPUS" if family in FAMILIES_WITH_CPU_METRIC else "CPUS"
         demand[f"{PREEMPTIBLE}CPUS" if prefix else own] += cpus
         demand["CPUS_ALL_REGIONS"] += cpus
     for accelerator in options.get("accelerators") or ():
-        metric = GPU_METRICS.get(accelerator["type"])
-        if metric is None:
-            unknown.append(accelerator["type"])
-            continue
+        metric = GPU_METRICS.get(accelerator["type"]) or gpu_metric(accelerator["type"])
         demand[prefix + metric] += accelerator.get("count") or 1
         demand["GPUS_ALL_REGIONS"] += accelerator.get("count") or 1
     if not take(options, "network.private_nodes"):
         demand["IN_USE_ADDRESSES"] += 1
     if (options.get("disk_type") or SSD_DISKS[0]) in SSD_DISKS:
         demand["SSD_TOTAL_GB"] += options.get("disk_size_gb") or DEFAULT_DISK_GB
-    return demand, tuple(unknown)
+    return demand
 
 
 def pool_demand(
@@ -108,18 +107,18 @@ def pool_demand(
         0 if existing else counts.initial,
         max(0, counts.maximum - had.maximum),
     )
-    demand, unknown = node_demand(options, known_cpus)
-    return PoolDemand(options["name"], demand, more, unknown)
+    return PoolDemand(options["name"], node_demand(options, known_cpus), more)
 
 
 def quota_verdicts(
     demands: Iterable[PoolDemand], quotas: Mapping[str, Mapping[str, Any]], where: str
 ) -> list[Verdict]:
-    """Return one verdict per metric that is drawn on, and one per accelerator without a metric.
+    """Return one verdict per metric that is drawn on.
 
     An error where the plan cannot even start, a warning where a pool cannot reach its largest size.
 
-    :param quotas: per metric ``{"limit": …, "usage": …}``, regional and project-wide together.
+    :param quotas: per metric ``{"limit": …, "usage": …}``, regional and project-wide together; without
+        ``usage`` where that is not known.
     :param where: region and project, for the messages.
     """
     demands = list(demands)
@@ -129,17 +128,6 @@ def quota_verdicts(
         drawn = [demand for demand in demands if demand.per_node[metric] and demand.additional.maximum]
         if drawn:
             verdicts.append(_metric_verdict(metric, drawn, quotas, where))
-    verdicts += [
-        Verdict(
-            "note",
-            "QuotaUnknown",
-            f"NodePool {demand.name}",
-            observed=f"no metric of Compute Engine limits {accelerator}",
-            advice="look it up in Cloud Quotas (GPUs or TPUs per family) before the run",
-        )
-        for demand in demands
-        for accelerator in demand.unknown
-    ]
     return verdicts
 
 
@@ -164,6 +152,8 @@ def _metric_verdict(
     free = float(quota["limit"]) - float(quota.get("usage") or 0)
     instead = f" ({counted} is used, because {metric} was never granted)" if counted != metric else ""
     observed = f"{free:g} of {float(quota['limit']):g} free{instead}"
+    if "usage" not in quota:
+        observed = f"a limit of {free:g}, of which some may be in use{instead}"
     expected = f"{start} to start, {most} at the largest sizes"
     if start > free:
         return Verdict(
@@ -189,9 +179,9 @@ def _metric_verdict(
 
 
 def _usable(metric: str, quotas: Mapping[str, Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the quota that counts: spot machines draw on the ordinary one where theirs was never granted."""
-    quota = quotas.get(metric)
-    ordinary = metric.removeprefix(PREEMPTIBLE)
-    if metric.startswith(PREEMPTIBLE) and (quota is None or not quota["limit"]) and ordinary in quotas:
-        return ordinary, quotas[ordinary]
-    return None if quota is None else (metric, quota)
+    """Return the quota that counts: the closest one that grants anything, else one that grants nothing."""
+    shown = [name for name in candidates(metric) if name in quotas]
+    if not shown:
+        return None
+    counted = next((name for name in shown if quotas[name]["limit"]), shown[-1])
+    return counted, quotas[counted]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from ansible_collections.inference.dra.plugins.module_utils._core import preflight
+from ansible_collections.inference.dra.plugins.module_utils._core import cloud_quotas, preflight
 from ansible_collections.inference.dra.plugins.module_utils._core.cost import PricedPool, hourly_cost
 from ansible_collections.inference.dra.plugins.module_utils._core.fields import Message, Options, take
 from ansible_collections.inference.dra.plugins.module_utils._core.google_limits import (
@@ -209,7 +209,24 @@ class Preflight:
             )
             for pool in self._all_pools()
         ]
+        metrics = {metric for demand in demands if demand.additional.maximum for metric in demand.per_node}
+        quotas |= self._family_quotas(google, metrics, quotas)
         self.verdicts += quota_verdicts(demands, quotas, f"{google.project}/{self.region}")
+
+    def _family_quotas(
+        self, google: Google, metrics: set[str], known: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, dict[str, float]]:
+        """Return what Cloud Quotas says of accelerators that Compute Engine's quotas do not cover."""
+        found: dict[str, dict[str, float]] = {}
+        for prefix in cloud_quotas.quotas_to_read(metrics, known):
+            name = cloud_quotas.QUOTAS[prefix][0]
+            path = (
+                f"/v1/projects/{google.project}/locations/global/services/compute.googleapis.com"
+                f"/quotaInfos/{name}"
+            )
+            info = self._readable(f"the quota {name}", partial(google.read, "cloudquotas", path))
+            found |= cloud_quotas.limits(prefix, info or {}, self.region)
+        return found
 
     def _all_pools(self) -> list[dict[str, Any]]:
         """Return the pools of the plan, and the default pool of a cluster that is still to be made."""

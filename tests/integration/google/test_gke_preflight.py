@@ -94,3 +94,39 @@ def test_what_may_not_be_read_is_a_note(lab):
     notes = [each for each in result["verdicts"] if each["reason"] == "NotReadable"]
     assert notes
     assert all(each["status"] == "note" for each in notes)
+
+
+H200_POOL = {
+    "name": "h200",
+    "machine_type": "a3-ultragpu-8g",
+    "accelerators": [{"type": "nvidia-h200-141gb", "count": 8, "gpu_driver_version": "disabled"}],
+    "locations": ["us-central1-b"],
+    "initial_node_count": 2,
+}
+
+
+def of_h200(result: dict) -> dict:
+    [verdict] = [each for each in result["verdicts"] if "NVIDIA_H200" in each["subject"]]
+    return verdict
+
+
+@pytest.mark.parametrize(("limit", "status"), [(16, "ok"), (8, "error")])
+def test_quota_of_a_new_family_is_read_from_cloud_quotas(lab, limit, status):
+    lab.fault("quota", metric="NVIDIA_H200", limit=limit)
+    verdict = of_h200(judged(lab, node_pools=[H200_POOL], alternatives=[], compute_class=None))
+    assert verdict["status"] == status
+    assert f"a limit of {limit}" in verdict["observed"]
+
+
+def test_without_cloud_quotas_a_new_family_is_unknown(lab):
+    lab.fault("service-disabled", service="cloudquotas.googleapis.com")
+    result = judged(lab, node_pools=[H200_POOL], alternatives=[], compute_class=None)
+    assert of_h200(result)["reason"] == "QuotaUnknown"
+    assert bad(result) == []
+    [note] = [each for each in result["verdicts"] if each["reason"] == "NotReadable"]
+    assert "not_enabled" in note["observed"]
+
+
+def test_cloud_quotas_are_not_asked_without_need(lab):
+    judged(lab)
+    assert not [name for name in lab.server.requests.by_method if name.startswith("cloudquotas")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._core import cloud_quotas
 from ansible_collections.inference.dra.plugins.module_utils._core.cost import PricedPool, hourly_cost
 from ansible_collections.inference.dra.plugins.module_utils._core.node_pools import NodeCounts
 from ansible_collections.inference.dra.plugins.module_utils._core.quota import (
@@ -96,15 +97,112 @@ GPU = {
     ],
 )
 def test_what_a_node_draws(options, metrics):
-    assert node_demand(options, {}) == (metrics, ())
+    assert node_demand(options, {}) == metrics
 
 
-def test_a_new_family_has_no_metric():
-    options = {**GPU, "accelerators": [{"type": "nvidia-h200-141gb", "count": 8}]}
-    assert node_demand(options, {})[1] == ("nvidia-h200-141gb",)
-    verdicts = quota_verdicts([pool_demand(options, 1, {})], {}, "p/r")
-    assert any("Cloud Quotas" in verdict.advice for verdict in verdicts)
-    assert {verdict.reason for verdict in verdicts} == {"QuotaUnknown"}
+FAMILIES = {
+    "dimensionsInfos": [
+        {
+            "dimensions": {"gpu_family": "NVIDIA_H200"},
+            "details": {"value": "8"},
+            "applicableLocations": ["us-central1", "europe-west4"],
+        },
+        {
+            "dimensions": {"gpu_family": "NVIDIA_H200", "region": "us-central1"},
+            "details": {"value": "16"},
+            "applicableLocations": ["us-central1"],
+        },
+        {
+            "dimensions": {"gpu_family": "NVIDIA_H100"},
+            "details": {"value": "-1"},
+            "applicableLocations": ["us-central1"],
+        },
+        {"dimensions": {"region": "us-central1"}, "details": {"value": "1"}},
+        {"dimensions": {"gpu_family": "NVIDIA_B200"}, "applicableLocations": ["us-central1"]},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("region", "found"),
+    [
+        ("us-central1", {"NVIDIA_H200": 16, "NVIDIA_H100": float("inf")}),
+        ("europe-west4", {"NVIDIA_H200": 8}),
+        ("asia-east1", {}),
+    ],
+)
+def test_limits_per_family(region, found):
+    expected = {cloud_quotas.GPU_FAMILY + name: {"limit": limit} for name, limit in found.items()}
+    assert cloud_quotas.limits(cloud_quotas.GPU_FAMILY, FAMILIES, region) == expected
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "family"),
+    [
+        ("nvidia-h200-141gb", "NVIDIA_H200"),
+        ("nvidia-h100-mega-80gb", "NVIDIA_H100_MEGA"),
+        ("nvidia-gb200", "NVIDIA_GB200"),
+        ("nvidia-rtx-pro-6000", "NVIDIA_RTX_PRO_6000"),
+    ],
+)
+def test_family_of_a_gpu(accelerator, family):
+    assert cloud_quotas.gpu_metric(accelerator) == cloud_quotas.GPU_FAMILY + family
+
+
+def of_family(accelerator: str, quotas: dict, *, spot: bool = True):
+    """Return the verdict on two nodes of eight cards, the second one to come later."""
+    options = {**GPU, "spot": spot, "accelerators": [{"type": accelerator, "count": 8}]}
+    found = quota_verdicts([pool_demand(options, 1, {})], quotas, "p/r")
+    return next(verdict for verdict in found if "NVIDIA" in verdict.subject)
+
+
+H200 = cloud_quotas.GPU_FAMILY + "NVIDIA_H200"
+H100 = cloud_quotas.GPU_FAMILY + "NVIDIA_H100"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        pytest.param(of_family("nvidia-h200-141gb", {}), "note", id="not-read"),
+        pytest.param(of_family("nvidia-h200-141gb", {H200: {"limit": 16.0}}), "ok", id="enough"),
+        pytest.param(of_family("nvidia-h200-141gb", {H200: {"limit": 8.0}}), "warning", id="to-start"),
+        pytest.param(of_family("nvidia-h200-141gb", {H200: {"limit": 0.0}}), "error", id="none"),
+        pytest.param(
+            of_family(
+                "nvidia-h100-80gb", {"NVIDIA_H100_GPUS": {"limit": 0.0}, H100: {"limit": 16.0}}, spot=False
+            ),
+            "ok",
+            id="model-limited-by-its-family",
+        ),
+        pytest.param(of_family("nvidia-h100-80gb", {H100: {"limit": 16.0}}), "ok", id="spot-never-granted"),
+    ],
+)
+def test_quota_of_a_family(verdict, status):
+    assert verdict.status == status
+    assert ("may be in use" in verdict.observed) == (status != "note")
+
+
+def test_tpu_chips_are_counted():
+    assert node_demand({"machine_type": "ct6e-standard-4t"}, {})["TPUS_PER_TPU_FAMILY/CT6E"] == 4
+
+
+@pytest.mark.parametrize(
+    ("metric", "known", "read"),
+    [
+        ("NVIDIA_L4_GPUS", {"NVIDIA_L4_GPUS": {"limit": 1.0}}, []),
+        ("NVIDIA_L4_GPUS", {"NVIDIA_L4_GPUS": {"limit": 0.0}}, [cloud_quotas.GPU_FAMILY]),
+        (H200, {}, [cloud_quotas.GPU_FAMILY]),
+        (
+            "PREEMPTIBLE_" + H200,
+            {},
+            [cloud_quotas.GPU_FAMILY, cloud_quotas.PREEMPTIBLE + cloud_quotas.GPU_FAMILY],
+        ),
+        ("CPUS", {}, []),
+        ("TPUS_PER_TPU_FAMILY/CT6E", {}, [cloud_quotas.TPU_FAMILY]),
+    ],
+)
+def test_cloud_quotas_are_read_only_where_they_decide(metric, known, read):
+    assert cloud_quotas.quotas_to_read([metric], known) == read
 
 
 def l4(spot: int | None, ordinary: int | None = None, usage: int = 0):
