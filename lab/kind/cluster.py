@@ -226,7 +226,7 @@ class Clusters:
         return new
 
     def down(self, name: str) -> list[str]:
-        """Remove the cluster and everything that was only there for it; return what was removed."""
+        """Remove the cluster and everything that was only there for it; return what was done."""
         with self._lock():
             if self.record(name) is None:
                 self.state(name, 0)  # refuses somebody else's
@@ -240,7 +240,7 @@ class Clusters:
             ours = sorted(each for each in there if not record.containers or each in record.containers)
             if ours:
                 docker.run("rm", "--force", "--volumes", *ours)
-                done += ours
+                done += [f"removed {each}" for each in ours]
         shutil.rmtree(self._records / name, ignore_errors=True)
         if not self.names():
             done += self._leave(docker, made_network=record is not None and record.made_network)
@@ -251,11 +251,11 @@ class Clusters:
         done = []
         if docker and made_network and KIND_NETWORK in networks(docker):
             docker.run("network", "rm", KIND_NETWORK)
-            done.append(f"network {KIND_NETWORK}")
+            done.append(f"removed network {KIND_NETWORK}")
         daemon = Daemon(self.directory, self.clock)
         ours = daemon.running
         if daemon.stop():
-            done.append("private dockerd")
+            done.append("stopped the private dockerd")
         return done + host.put_back(self.directory / "host.json", daemon_was_ours=ours)
 
     def leftovers(self, name: str) -> list[str]:

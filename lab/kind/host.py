@@ -60,7 +60,7 @@ def remember(path: Path) -> None:
 
 
 def put_back(path: Path, *, daemon_was_ours: bool, proc: Path = Path("/proc/sys")) -> list[str]:
-    """Undo what was changed since ``remember``; return what was put back, one phrase each."""
+    """Undo what was changed since ``remember``; return what was done, one phrase each."""
     if not path.exists():
         return []
     before = Before(**json.loads(path.read_text()))
@@ -69,22 +69,33 @@ def put_back(path: Path, *, daemon_was_ours: bool, proc: Path = Path("/proc/sys"
         done += _clear_docker(before)
     for name, value in before.sysctls.items():
         if (proc / name).read_text().strip() != value:
-            (proc / name).write_text(value)
-            done.append(f"{name.replace('/', '.')} = {value}")
+            done.append(_set(proc, name, value))
     path.unlink()
     return done
+
+
+def _set(proc: Path, name: str, value: str) -> str:
+    """Set a kernel setting; return what was done. Who may use Docker need not be root."""
+    setting = f"{name.replace('/', '.')} = {value}"
+    try:
+        (proc / name).write_text(value)
+    except PermissionError:
+        return f"only root can put back {setting}"
+    return f"put back {setting}"
 
 
 def _clear_docker(before: Before) -> list[str]:
     done = []
     if not before.chains:
-        done += [f"{firewall}: Docker's chains" for firewall in FIREWALLS if _clear_chains(firewall)]
+        done += [
+            f"removed Docker's chains of {firewall}" for firewall in FIREWALLS if _clear_chains(firewall)
+        ]
     for path in docker_cgroups():
         if path not in before.cgroups and _remove_cgroup(Path(path)):
-            done.append(path)
+            done.append(f"removed {path}")
     if not before.docker_key and KEY.exists():
         KEY.unlink()
-        done.append(str(KEY))
+        done.append(f"removed {KEY}")
     if not before.docker_folder and KEY.parent.exists() and not any(KEY.parent.iterdir()):
         KEY.parent.rmdir()
     return done

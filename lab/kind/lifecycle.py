@@ -95,7 +95,7 @@ class Lifecycle:
         if self._check:
             actions = [f"remove {self._name}"] if there else []
             return {"changed": there, "actions": actions, "running": there, "left": []}
-        actions = [f"removed {what}" for what in self._clusters.down(self._name)]
+        actions = self._clusters.down(self._name)
         if there and kubeconfig:
             Path(kubeconfig).unlink(missing_ok=True)
         left = self._clusters.leftovers(self._name)

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.inference.dra.lab.errors import LabError
 from ansible_collections.inference.dra.lab.kind import cluster, docker
+from ansible_collections.inference.dra.lab.kind.workers import Worker
 
 STATUS = "Name:\tx\nCapBnd:\t000001fffeffffff\nSeccomp:\t0\n"
 
@@ -165,3 +166,21 @@ def test_another_container_under_the_name_of_ours_is_not_ours(tmp_path, path):
 
 def test_removing_nothing_is_nothing(tmp_path, path):
     assert clusters(tmp_path, path, listed=[]).down("c") == []
+
+
+def test_too_few_inotify_instances_are_said_before_anything_is_made(tmp_path, path, monkeypatch):
+    found = clusters(tmp_path, path, listed=[])
+    monkeypatch.setattr(cluster.host, "INOTIFY_PER_NODE", 1 << 40)
+    with pytest.raises(LabError, match=r"fs\.inotify\.max_user_instances is"):
+        found.up("c", [Worker("pool", {}, [])])
+    assert found.names() == []
+    assert not (tmp_path / "home" / "host.json").exists()
+
+
+def test_no_docker_is_said_and_nothing_is_half_made(tmp_path, path):
+    found = cluster.Clusters(tmp_path / "home", lambda _line: None)
+    with pytest.raises(LabError, match="there is no `docker` on PATH"):
+        found.up("c", [Worker("pool", {}, [])])
+    assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["lock"]
+    assert found.names() == []
+    assert found.leftovers("c") == []

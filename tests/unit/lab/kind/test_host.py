@@ -60,7 +60,7 @@ def test_changed_settings_are_put_back_and_named(tmp_path, proc, monkeypatch):
     record = tmp_path / "host.json"
     remember(record, proc, monkeypatch)
     (proc / "vm/overcommit_memory").write_text("1")
-    assert host.put_back(record, daemon_was_ours=False, proc=proc) == ["vm.overcommit_memory = 0"]
+    assert host.put_back(record, daemon_was_ours=False, proc=proc) == ["put back vm.overcommit_memory = 0"]
     assert (proc / "vm/overcommit_memory").read_text() == "0"
     assert not record.exists()
 
@@ -72,6 +72,24 @@ def test_a_second_cluster_does_not_remember_what_the_first_one_changed(tmp_path,
     remember(record, proc, monkeypatch)
     host.put_back(record, daemon_was_ours=False, proc=proc)
     assert (proc / "kernel/panic").read_text() == "1"
+
+
+def test_what_only_root_may_put_back_is_said_and_the_rest_done(tmp_path, proc, monkeypatch):
+    record = tmp_path / "host.json"
+    remember(record, proc, monkeypatch)
+    (proc / "kernel/panic").write_text("10")
+    (proc / "vm/overcommit_memory").write_text("1")
+
+    def refuse(path, text):
+        if path.name == "overcommit_memory":
+            raise PermissionError
+        path.write_bytes(text.encode())
+
+    monkeypatch.setattr(host.Path, "write_text", refuse)
+    assert host.put_back(record, daemon_was_ours=False, proc=proc) == [
+        "put back kernel.panic = 1",
+        "only root can put back vm.overcommit_memory = 0",
+    ]
 
 
 def test_nothing_is_put_back_where_nothing_was_remembered(tmp_path, proc):

@@ -98,3 +98,21 @@ def test_too_little_disk_is_said_before_anything_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr(debian, "DISK_BYTES", 1 << 60)
     with pytest.raises(LabError, match="set DRA_LAB_CACHE to another disk"):
         debian.require_disk(Path(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("uid", "program", "words"),
+    [
+        pytest.param(0, None, "debootstrap; it is not installed", id="no-debootstrap"),
+        pytest.param(1000, "/usr/sbin/debootstrap", "debootstrap; this is not root", id="not-root"),
+    ],
+)
+def test_without_a_registry_images_need_root_and_debootstrap(tmp_path, monkeypatch, uid, program, words):
+    class Nothing:
+        def has_image(self, reference):
+            return False
+
+    monkeypatch.setattr(debian.shutil, "which", lambda _name, path: program)
+    monkeypatch.setattr(debian.os, "geteuid", lambda: uid)
+    with pytest.raises(LabError, match=words):
+        debian.debootstrapped(Nothing(), debian.NODE_BASE, tmp_path, lambda _line: None)
