@@ -27,7 +27,7 @@ demo: setup ## the main job on the lab, from nothing to build/demo/report.html
 	@$(BIN)/python tools/demo.py
 
 test: setup floor ## everything that CI runs
-	@$(CHECK) $(STATIC) sanity docs build unit unit-floor programs molecule --last last
+	@$(CHECK) $(STATIC) sanity docs build unit unit-floor programs molecule molecule-kind --last last
 
 bench: setup ## the budgets, measured: build/bench.json and the table in docs/performance.md
 	@$(BIN)/python tools/bench.py
@@ -53,8 +53,9 @@ faults: programs ## the same while things break
 molecule: programs ## the molecule scenarios that need no container
 	@$(CHECK) molecule
 
-molecule-kind: programs ## the molecule scenarios on real kubelets (needs root and Docker; up to half an hour)
+molecule-kind: programs ## the molecule scenarios on real kubelets (needs Docker; builds images the first time)
 	@$(CHECK) molecule-kind
+	@$(CHECK) molecule-kind-faults
 
 docs: setup ## the documentation, in build/docs
 	@$(CHECK) docs
