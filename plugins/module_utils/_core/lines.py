@@ -34,6 +34,24 @@ def diagnosis_lines(pods: Iterable[Json], replicas: Iterable[Json], verdicts: It
     return [_pod_line(pod, hardware.get(pod["uid"], {})) for pod in pods] + verdict_lines(verdicts)
 
 
+def replacement_lines(result: Json) -> list[str]:
+    """Return one line per replacement that was made, then one per replacement that remains, and why no more.
+
+    :param result: what inference_replica_replace returns.
+    """
+    lines = [
+        f"{each['pod'] or 'a replica that had ended'} on {each['alternative'] or 'no devices'} -> "
+        f"{each['successor']} on {each['successor_alternative'] or 'its devices'}, {each['seconds']} s"
+        for each in result["actions"]
+    ]
+    lines += [
+        f"{each['pod']} on {each['alternative'] or 'no devices'} -> "
+        f"{each['foreseen'] or 'any alternative'}, not done"
+        for each in result["planned"]
+    ]
+    return [*lines, *([result["because"]] if result["because"] else [])]
+
+
 def _pod_line(pod: Json, replica: Json) -> str:
     line = f"{pod['pod']}: {pod['state']}"
     if replica.get("alternative"):
