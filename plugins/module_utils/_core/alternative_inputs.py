@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from . import quantity
+from .architectures import PLATFORM, platform_problems
 from .strict_reader import MISSING, InputError, Problem, Reader
 
 MAX_ALTERNATIVES = 8  # FirstAvailableDeviceRequestMaxSize, resource.k8s.io/v1
@@ -72,11 +73,15 @@ class NodePool:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The image of an alternative: a name below the registry, or a complete reference."""
+    """The image of an alternative: a name below the registry, or a complete reference.
+
+    ``platform`` is empty for that of the node pool's machines.
+    """
 
     name: str = ""
     tag: str = ""
     reference: str = ""
+    platform: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,9 @@ def _read_alternative(index: int, value: Any, problems: list[Problem]) -> Altern
             f"a node of the pool has {accelerator.count} (node_pool.accelerator.count) and a claim is "
             "served by one node",
         )
+    if alternative.node_pool and alternative.image.platform:
+        for problem in platform_problems(alternative.image.platform, [alternative.node_pool.machine_type]):
+            reader.complain("image.platform", alternative.image.platform, problem)
     return alternative
 
 
@@ -273,12 +281,13 @@ def _read_image(reader: Reader) -> Image:
         name=inner.text("name", IMAGE_NAME, "an image name in lower case, without registry and tag", ""),
         tag=inner.text("tag", IMAGE_TAG, "an image tag is needed", ""),
         reference=inner.text("reference", IMAGE_REFERENCE, "a complete image reference is needed", ""),
+        platform=inner.text("platform", PLATFORM, "linux/amd64 or linux/arm64 is needed", ""),
     )
     if not image.name and not image.reference and "name" not in inner.rest:
         inner.complain("name", None, "name or reference is needed")
     if image.reference and (image.name or image.tag):
         inner.complain("reference", image.reference, "either a reference or a name (with tag) is possible")
-    inner.close("name, tag, reference")
+    inner.close("name, tag, reference, platform")
     return image
 
 

@@ -217,10 +217,16 @@ class _Assembler:
             raise DockerfileError(each.line, "COPY needs files of the context and a destination")
         into = target.endswith("/") or target == "." or len(sources) > 1
         destination = posixpath.normpath(posixpath.join(self._directory, target)).lstrip("/")
+        copied = False
         for source in sources:
-            self._copy_one(each, source, destination, File("", mode), into=into)
+            found = self._copy_one(source, destination, File("", mode), into=into)
+            if not found and not _is_pattern(source):
+                raise DockerfileError(each.line, f"the build context has no {source}")
+            copied = copied or found
+        if not copied:
+            raise DockerfileError(each.line, f"the build context has nothing like {' or '.join(sources)}")
 
-    def _copy_one(self, each: Instruction, source: str, destination: str, file: File, *, into: bool) -> None:
+    def _copy_one(self, source: str, destination: str, file: File, *, into: bool) -> bool:
         pattern = posixpath.normpath(source.lstrip("/") or ".")
         copied = False
         for path in self._paths:
@@ -228,7 +234,7 @@ class _Assembler:
                 if not (pattern == "." or matches(pattern, place)):
                     continue
                 if place == path and pattern != ".":
-                    several = into or any(mark in pattern for mark in "*?[")
+                    several = into or _is_pattern(pattern)
                     target = posixpath.join(destination, posixpath.basename(path)) if several else destination
                 else:
                     inner = path if pattern == "." else posixpath.relpath(path, place)
@@ -236,13 +242,16 @@ class _Assembler:
                 self._files[target.lstrip("/")] = file._replace(source=path)
                 copied = True
                 break
-        if not copied:
-            raise DockerfileError(each.line, f"the build context has no {source}")
+        return copied
 
 
 APPENDABLE = frozenset(
     {"ARG", "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "LABEL", "STOPSIGNAL", "USER", "WORKDIR"}
 )
+
+
+def _is_pattern(source: str) -> bool:
+    return any(mark in source for mark in "*?[")
 
 
 def _above(path: str) -> list[str]:

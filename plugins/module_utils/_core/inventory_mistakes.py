@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .alternatives import InputError, plan
+from .image_references import InvalidReference, parse
 
 # What guides leave for the reader to fill in.
 PLACEHOLDER = re.compile(
@@ -20,6 +21,7 @@ WITH_V = re.compile(r"v\d+\.\d+\.\d+\S*")
 V_REGISTRY = "registry.k8s.io/"
 """Where image tags begin with v and chart versions do not (dra-driver-cpu, dra-driver-nvidia)."""
 EMBEDDED = re.compile(r"<[^<>]+>")
+ENGINES = ("docker", "podman", "cloud_build", "append")
 
 
 def placeholder_mistakes(values: Mapping[str, Any]) -> list[str]:
@@ -61,6 +63,27 @@ def version_mistakes(charts: Mapping[str, Any], images: Mapping[str, Any]) -> li
     return mistakes
 
 
+def build_mistakes(engine: str, bases: Mapping[str, str]) -> list[str]:
+    """Return a sentence for an engine that is none, and for each base image that may be another one tomorrow.
+
+    :param engine: what builds images; empty where none are built.
+    :param bases: references by the names of their variables; empty ones have a pinned default.
+    """
+    mistakes = []
+    if engine and engine not in ENGINES:
+        mistakes.append(f"container_images_engine: found {engine!r}; one of {', '.join(ENGINES)} is needed")
+    for name, base in bases.items():
+        try:
+            if base and not parse(base).is_pinned:
+                mistakes.append(
+                    f"{name}: found {base!r}; name a version or a digest, because what is built on it would keep "
+                    "its tag when the base changes"
+                )
+        except InvalidReference as error:
+            mistakes.append(f"{name}: {error}")
+    return mistakes
+
+
 def _parts(image: Any) -> tuple[str, str]:
     if isinstance(image, Mapping):
         return str(image.get("repository", "")), str(image.get("tag", ""))
@@ -87,7 +110,7 @@ def inventory_mistakes(inventory: Mapping[str, Any]) -> list[str]:
     """Return every mistake in an inventory, those of its alternatives first.
 
     Shape of ``inventory``: ``alternatives`` and ``settings`` as ``plan`` takes them, ``values``, ``charts``,
-    ``images``, ``names`` and ``removed`` as the functions here take them.
+    ``images``, ``engine``, ``bases``, ``names`` and ``removed`` as the functions here take them.
     """
     mistakes = []
     try:
@@ -96,6 +119,7 @@ def inventory_mistakes(inventory: Mapping[str, Any]) -> list[str]:
         mistakes += [problem.sentence() for problem in error.problems]
     mistakes += placeholder_mistakes(inventory.get("values") or {})
     mistakes += version_mistakes(inventory.get("charts") or {}, inventory.get("images") or {})
+    mistakes += build_mistakes(inventory.get("engine") or "", inventory.get("bases") or {})
     mistakes += removed_mistakes(inventory.get("names") or (), inventory.get("removed") or {})
     return mistakes
 

@@ -359,6 +359,13 @@ WRONG = [
         "image.reference",
     ),
     (
+        "image-platform",
+        [changed(GPU, image={"name": "a", "platform": "linux/arm64"})],
+        None,
+        "alternatives[0] (gpu)",
+        "image.platform",
+    ),
+    (
         "image-placeholder",
         [changed(GPU, image={"reference": "<registry>/vllm"})],
         None,
