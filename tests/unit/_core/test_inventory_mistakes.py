@@ -126,6 +126,26 @@ def test_nothing_wrong(inventory):
     assert inventory_mistakes({"alternatives": ALTERNATIVES, **inventory}) == []
 
 
+BUILDS = {
+    "engine": ({"engine": "buildah"}, "container_images_engine: found 'buildah'; one of docker"),
+    "no-tag": ({"bases": {"base": "vllm/vllm-openai"}}, "base: found 'vllm/vllm-openai'; name a"),
+    "latest": ({"bases": {"base": "vllm/vllm-openai:latest"}}, "name a version or a digest"),
+    "no-reference": ({"bases": {"base": "<base>"}}, "base: '<base>' is no image reference"),
+}
+
+
+@pytest.mark.parametrize(("builds", "said"), BUILDS.values(), ids=BUILDS)
+def test_mistake_in_what_is_built(builds, said):
+    (mistake,) = inventory_mistakes({"alternatives": ALTERNATIVES, **builds})
+    assert said in mistake
+
+
+def test_nothing_wrong_with_what_is_built():
+    bases = {"a": "", "b": "vllm/vllm-openai:v0.29.0", "c": f"vllm/vllm-openai@sha256:{'a' * 64}"}
+    for engine in ("", "docker", "podman", "cloud_build", "append"):
+        assert inventory_mistakes({"alternatives": ALTERNATIVES, "engine": engine, "bases": bases}) == []
+
+
 def test_all_mistakes_come_at_once():
     inventory = {"alternatives": [], "values": {"a": "<a>"}, "charts": chart(tag="0.2.0")}
     assert len(inventory_mistakes(inventory)) == 3
