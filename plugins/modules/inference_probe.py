@@ -75,7 +75,7 @@ requirements:
   - python >= 3.11
   - PyYAML
   - urllib3 >= 2
-  - websocket-client
+  - websocket-client >= 1.6
   - cel-python >= 0.4 (to evaluate selectors; without it they can't be judged, and the answer says so)
 notes:
   - Run over a local connection, it shows its progress while it measures.

@@ -17,6 +17,12 @@ options:
     description: Path of the file that the role P(inference.dra.scale_demo#role) wrote.
     type: path
     required: true
+  traffic:
+    description: Path of the file that the role P(inference.dra.traffic#role) wrote. A file that is not there is no traffic.
+    type: path
+  teardown:
+    description: Path of the file that the playbook C(inference.dra.teardown) wrote. A file that is not there is no teardown.
+    type: path
   plan:
     description: What P(inference.dra.inference_plan#filter) made of the alternatives.
     type: dict
@@ -46,6 +52,8 @@ EXAMPLES = r"""
 - name: Write the report
   inference.dra.inference_report:
     record: build/demo/record.json
+    traffic: build/demo/traffic.json
+    teardown: build/demo/teardown.json
     plan: "{{ inference_plan }}"
     directory: build/demo
 """
@@ -78,7 +86,13 @@ from ansible_collections.inference.dra.plugins.module_utils._glue.result import 
 
 def work(module: Module) -> dict[str, Any]:
     params = module.params
-    made = report.build(recorded(Path(params["record"])), params["plan"], params["environment"])
+    made = report.build(
+        recorded(Path(params["record"])),
+        params["plan"],
+        params["environment"],
+        where_there(params["traffic"]),
+        where_there(params["teardown"]),
+    )
     directory = Path(params["directory"])
     files = {
         directory / "report.json": json.dumps(made, indent=2) + "\n",
@@ -92,12 +106,17 @@ def work(module: Module) -> dict[str, Any]:
     return {"changed": bool(changed), "summary": report.summary(made), "html": page, "json": data}
 
 
+def where_there(path: str | None) -> dict[str, Any]:
+    """Return what was recorded, nothing where that part of the story has not happened yet."""
+    return recorded(Path(path)) if path and Path(path).exists() else {}
+
+
 def recorded(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise ModuleFailure(
-            f"Writing the report: the record {path} can't be read ({error}). Run the scale demo first.",
+            f"Writing the report: the record {path} can't be read ({error}). Run the playbook that writes it first.",
             "RecordUnreadable",
         ) from error
     if not isinstance(found, dict):
@@ -108,6 +127,8 @@ def recorded(path: Path) -> dict[str, Any]:
 def main() -> None:
     spec = {
         "record": {"type": "path", "required": True},
+        "traffic": {"type": "path"},
+        "teardown": {"type": "path"},
         "plan": {"type": "dict", "required": True},
         "environment": {"type": "dict", "default": {}},
         "directory": {"type": "path", "required": True},

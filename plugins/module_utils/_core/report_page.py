@@ -1,199 +1,395 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report as one page: no network, no script, light and dark, readable on a phone."""
+"""The report as one page: no network, no script, light and dark, readable on a phone and on paper."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from html import escape
-from itertools import pairwise
+from statistics import median
 from typing import Any
 
-from .report import summary
+from .reasons import REASONS
+from .report import SIZES, in_order, plural, summary, unmet
+from .report_charts import Bar, course, lanes, panel
+from .report_parts import (
+    clock,
+    code,
+    codes,
+    color,
+    counts,
+    day,
+    facts,
+    mark,
+    moment,
+    number,
+    seconds,
+    section,
+    table,
+    usd,
+)
+from .report_style import STYLE
+from .verdict import SEVERITY
 
-PHASES = ("created", "allocated", "image_switched", "bound", "ready")
-WORDS = {
-    "created": "waits for devices",
-    "allocated": "waits for its image",
-    "image_switched": "waits for its node",
-    "bound": "starts",
-}
-ROW, WIDTH, NAME = 26, 720, 190
-WIDE_COLUMNS = 4
-
-STYLE = """
-:root{--bg:#fff;--fg:#1c2024;--soft:#5f6b76;--line:#dde3e8;--card:#f5f7f9;
---a0:#2f7d4f;--a1:#b8651a;--a2:#5b58b8;
---p0:#c9d3dc;--p1:#e8b04b;--p2:#7aa6d8;--p3:#9b8bd0;--bad:#b3261e}
-@media(prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e6eaee;--soft:#9aa6b1;
---line:#2c343b;--card:#1c2228;--a0:#2f7d4f;--a1:#a8601f;--a2:#6a67c4;
---p0:#44505a;--p1:#c9922e;--p2:#4f7fb5;--p3:#7463b0;--bad:#f2887f}}
-body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);
-font:16px/1.5 system-ui,sans-serif}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}
-p{margin:.3rem 0}.soft{color:var(--soft)}
-.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin-top:1.2rem}
-.card{background:var(--card);border-radius:.6rem;padding:.7rem 1rem;flex:1 1 7.5rem}
-.card b{display:block;font-size:1.5rem}
-.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem}
-th,td{text-align:left;padding:.4rem .7rem .4rem 0;border-bottom:1px solid var(--line);vertical-align:top}
-th{color:var(--soft);font-weight:500}code{font-size:.85em;overflow-wrap:anywhere}
-.wide table{min-width:46rem}
-.chip{display:inline-block;padding:0 .55rem;border-radius:1rem;color:#fff}
-.a0{background:var(--a0)}.a1{background:var(--a1)}.a2{background:var(--a2)}
-svg{width:100%;min-width:36rem;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--fg)}
-.p0{fill:var(--p0)}.p1{fill:var(--p1)}.p2{fill:var(--p2)}.p3{fill:var(--p3)}
-.error,.warning{color:var(--bad)}
-.key{display:inline-block;width:.8rem;height:.8rem;border-radius:.2rem;margin:0 .35rem 0 1rem;
-vertical-align:-.1rem}
-"""
+Json = Mapping[str, Any]
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+NOTHING = "<p>Nothing to report.</p>"
 
 
-def render(report: Mapping[str, Any]) -> str:
+def render(report: Json) -> str:
     """Return the whole page."""
     names = report["plan"]["alternatives"]
     parts = [
-        "<!doctype html><html lang='en'><meta charset='utf-8'>",
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         "<meta name='viewport' content='width=device-width,initial-scale=1'>",
-        f"<title>{escape(summary(report))}</title><style>{STYLE}</style>",
-        f"<h1>{escape(summary(report))}</h1>",
-        f"<p class='soft'>{escape(_environment(report['environment']))}</p>",
-        _cards(report, names),
-        _section("Steps", _steps(report["steps"], names)),
-        _section("Time line", _time_line(report["replicas"])),
-        _section("Replicas", _replicas(report["replicas"], names)),
-        _section("Findings", _verdicts(report["verdicts"])),
-        _section("Cost", _cost(report["cost"])),
+        f"<title>{escape(summary(report))}</title><style>{STYLE}</style></head><body>",
+        _head(report, names),
+        _figures(report),
+        section("Replicas over time", course(report["steps"], names), "How many served, and on what."),
+        section("Steps", _steps(report, names), "What each step was to end with, and what it did."),
+        section("To serving", lanes(report["replicas"], names), "Each replica from its creation."),
+        section("Speed and cost", _traffic(report["traffic"], names), _about_traffic(report["traffic"])),
+        section("Replicas", _replicas(report, names), "Of the last step."),
+        section("Findings", _findings(report), "What was noticed, and what to do."),
+        section("Evidence", _evidence(report["replicas"], names), "What each claim itself shows."),
+        section("Nodes", _cost(report["cost"], names), _about_cost(report["cost"])),
+        section(
+            "Teardown", _teardown(report["teardown"]), "By asking the APIs, after everything was deleted."
+        ),
+        section("Versions", _versions(report["versions"])),
+        "<footer>Made from recorded data only, and complete in itself: nothing is loaded.</footer>",
+        "</body></html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _section(title: str, body: str) -> str:
-    return f"<h2>{title}</h2>{body}" if body else ""
-
-
-def _environment(environment: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in environment.items() if value)
-
-
-def _chip(name: str, names: Sequence[str]) -> str:
-    color = names.index(name) % 3 if name in names else 0
+def _head(report: Json, names: Sequence[str]) -> str:
+    last = report["steps"][-1] if report["steps"] else {}
+    where = [str(value) for value in report["environment"].values() if value]
+    line = " &middot; ".join([*map(escape, where), *filter(None, [day(last.get("at"))])])
     return (
-        f"<span class='chip a{color}'>{escape(name)}</span>" if name else "<span class='soft'>none yet</span>"
+        f"<header><p class='eyebrow'>{line}</p><h1>{_headline(report, names)}</h1>"
+        f"<p class='lead'>{_lead(report)}</p></header>"
     )
 
 
-def _cards(report: Mapping[str, Any], names: Sequence[str]) -> str:
+def _headline(report: Json, names: Sequence[str]) -> str:
+    """Return the summary with each alternative in its color."""
+    if not report["steps"]:
+        return escape(summary(report))
+    last = report["steps"][-1]
+    found = [
+        f"<span class='on {color(name, names)}'>{count} on {escape(name or 'nothing yet')}</span>"
+        for name, count in in_order(last["alternatives"], report)
+    ]
+    return f"{plural(last['replicas'], 'replica')}: {', '.join(found)}" if found else "No replica"
+
+
+def _lead(report: Json) -> str:
+    steps = report["steps"]
+    sentences = []
+    predicted = [step for step in steps if step["as_predicted"] is not None]
+    if predicted:
+        missed = unmet(predicted)
+        said = "ended otherwise than predicted" if missed else "ended as predicted"
+        word = "error" if missed else "ok"
+        how_many = (
+            f"{missed} of {plural(len(predicted), 'step')}" if missed else _all_of(len(predicted), "step")
+        )
+        sentences.append(f"<b class='{word}'>{how_many} {said}.</b>")
+    by_status = Counter(verdict["status"] for verdict in report["verdicts"])
+    grave = [plural(by_status[status], status) for status in ("error", "warning") if by_status[status]]
+    if grave:
+        sentences.append(f"<b>{' and '.join(grave)}</b> to look at.")
+    elif steps:
+        notes = f", {plural(by_status['note'], 'note')}" if by_status["note"] else ""
+        sentences.append(f"No error and no warning{notes}.")
+    torn = report["teardown"]
+    if torn:
+        sentences.append(
+            "Torn down; nothing is left." if torn["clean"] else "<b>Torn down, and not all is gone.</b>"
+        )
+    return " ".join(sentences)
+
+
+def _all_of(count: int, word: str) -> str:
+    return f"The {word}" if count == 1 else f"All {count} {word}s"
+
+
+def _figures(report: Json) -> str:
     if not report["steps"]:
         return ""
-    last = report["steps"][-1]
-    cards = [(str(last["alternatives"].get(name, 0)), f"replicas on {name}") for name in names]
-    cards.append((f"{sum(step['waited_seconds'] for step in report['steps']):.0f} s", "waited in all steps"))
-    cards.append((f"$ {report['cost']['usd_per_hour']:.2f}", "per hour at this size"))
-    body = "".join(f"<div class='card'><b>{escape(value)}</b>{escape(text)}</div>" for value, text in cards)
-    return f"<div class='cards'>{body}</div>"
-
-
-def _table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    heads = "".join(f"<th>{escape(text)}</th>" for text in head)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    wide = " wide" if len(head) > WIDE_COLUMNS else ""
-    return f"<div class='scroll{wide}'><table><tr>{heads}</tr>{body}</table></div>" if body else ""
-
-
-def _steps(steps: Iterable[Mapping[str, Any]], names: Sequence[str]) -> str:
-    rows = (
-        (
-            str(step["replicas"]),
-            " ".join(
-                f"{step['alternatives'][name]} {_chip(name, names)}"
-                for name in names
-                if step["alternatives"].get(name)
-            ),
-            escape(", ".join(f"{pool} {size}" for pool, size in sorted(step["node_pools"].items()))),
-            f"{step['waited_seconds']:.1f} s",
+    found = [
+        ("waited in all steps", seconds(sum(step["waited_seconds"] for step in report["steps"]))),
+    ]
+    ways = [took for replica in report["replicas"] if (took := _took(replica["phases"])) is not None]
+    if ways:
+        found.insert(0, ("from creation to serving, median", seconds(median(ways))))
+    rates = [each["tokens_per_second"] for each in report["traffic"].get("alternatives", [])]
+    if any(rates):
+        found.append(
+            ("generated by all replicas", f"{number(sum(filter(None, rates)))} <small>tokens/s</small>")
         )
-        for step in steps
-    )
-    return _table(("Replicas", "On", "Nodes", "Waited"), rows)
-
-
-def _replicas(replicas: Iterable[Mapping[str, Any]], names: Sequence[str]) -> str:
-    rows = (
-        (
-            f"<code>{escape(replica['pod'])}</code>",
-            _chip(replica["alternative"], names),
-            escape(f"{replica['machine_type']}{', spot' if replica['spot'] else ''}"),
-            "<br>".join(f"<code>{escape(device)}</code>" for device in replica["devices"]),
-            f"<code>{escape(replica['image'])}</code>",
-        )
-        for replica in replicas
-    )
-    return _table(("Pod", "On", "Machine", "Devices", "Image"), rows)
-
-
-def _verdicts(verdicts: Iterable[Mapping[str, Any]]) -> str:
-    rows = (
-        (
-            f"<span class='{escape(verdict['status'])}'>{escape(verdict['status'])}</span>",
-            f"<b>{escape(verdict['reason'])}</b><br>{escape(verdict['subject'])}",
-            f"{escape(verdict['observed'])}<br><span class='soft'>{escape(verdict['advice'])}</span>",
-        )
-        for verdict in verdicts
-    )
-    return _table(("", "What", "Seen, and what to do"), rows) or "<p>Nothing to report.</p>"
-
-
-def _cost(cost: Mapping[str, Any]) -> str:
-    rows = (
-        (
-            escape(line["alternative"]),
-            str(line["nodes"]),
-            f"$ {line['usd_per_hour']:.3f}",
-            escape(line["as_of"]),
-        )
-        for line in cost["lines"]
-    )
-    return _table(("Alternative", "Nodes", "Per hour", "Prices as of"), rows)
-
-
-def _time_line(replicas: Sequence[Mapping[str, Any]]) -> str:
-    """Return a bar per replica from its creation: how long it waited for each of the steps to serving."""
-    seen = [(replica, _moments(replica["phases"])) for replica in replicas]
-    seen = [(replica, moments) for replica, moments in seen if "created" in moments]
-    if not seen:
-        return ""
-    seconds = max((max(found.values()) - found["created"]).total_seconds() for _unused, found in seen)
-    scale = (WIDTH - NAME - 60) / max(seconds, 1.0)
-
-    bars = []
-    for index, (replica, found) in enumerate(seen):
-        top = index * ROW
-        label = f"{replica['pod'][-11:]} {replica['alternative']}"
-        bars.append(f"<text x='0' y='{top + 17}'>{escape(label)}</text>")
-        reached = [name for name in PHASES if name in found]
-        for number, (begin, end) in enumerate(pairwise(reached)):
-            left = NAME + (found[begin] - found["created"]).total_seconds() * scale
-            took = (found[end] - found[begin]).total_seconds()
-            bars.append(
-                f"<rect class='p{number}' x='{left:.1f}' y='{top + 6}' "
-                f"width='{max(took * scale, 1.5):.1f}' height='14' rx='3'>"
-                f"<title>{WORDS[begin]}: {took:.1f} s</title></rect>"
+    if report["cost"]["alternatives"]:
+        found.append(
+            (
+                "for the nodes of the last step",
+                f"{usd(report['cost']['usd_per_hour']['now'])} <small>/ h</small>",
             )
-    bottom = len(seen) * ROW + 16
-    axis = (
-        f"<text x='{NAME}' y='{bottom}'>created</text>"
-        f"<text x='{WIDTH - 60}' y='{bottom}'>{seconds:.0f} s</text>"
-    )
-    keys = "".join(
-        f"<span class='key' style='background:var(--p{number})'></span>{word}"
-        for number, word in enumerate(WORDS.values())
-    )
-    picture = f"<svg viewBox='0 0 {WIDTH} {bottom + 6}' role='img'>{''.join(bars)}{axis}</svg>"
-    return f"<p class='soft'>{keys}</p><div class='scroll'>{picture}</div>"
+        )
+    body = "".join(f"<div><dt>{escape(about)}</dt><dd>{value}</dd></div>" for about, value in found)
+    return f"<dl class='figures'>{body}</dl>"
 
 
-def _moments(phases: Mapping[str, str | None]) -> dict[str, datetime]:
-    return {name: datetime.fromisoformat(text) for name, text in phases.items() if text}
+def _took(phases: Json) -> float | None:
+    begin, end = moment(phases.get("created")), moment(phases.get("ready"))
+    return (end - begin).total_seconds() if begin and end else None
+
+
+def _steps(report: Json, names: Sequence[str]) -> str:
+    steps = report["steps"]
+    pools = report["plan"]["node_pools"]
+    forecast = any(step.get("predicted") is not None for step in steps)
+    rows = []
+    for step in steps:
+        order = [*names, *(name for name in step["alternatives"] if name not in names)]
+        row = [str(step["replicas"]), _counted(step["alternatives"], order, names)]
+        if forecast:
+            row.insert(1, _counted(step.get("predicted") or {}, order, names))
+            row[2] += {False: " <span class='error'>not as predicted</span>"}.get(step["as_predicted"], "")
+        sizes = {pool["alternative"]: step["node_pools"].get(pool["name"], 0) for pool in pools}
+        rows.append([*row, _counted(sizes, order, names), seconds(step["waited_seconds"])])
+    predicted = ["Predicted"] if forecast else []
+    return table(["Replicas", *predicted, "Got", "Nodes", "#Waited"], rows)
+
+
+def _counted(numbers: Mapping[str, int], order: Sequence[str], names: Sequence[str]) -> str:
+    return counts([(name, numbers[name]) for name in order if numbers.get(name)], names)
+
+
+def _traffic(traffic: Json, names: Sequence[str]) -> str:
+    found = traffic.get("alternatives", [])
+    if not found:
+        return ""
+
+    def bars(value: Any, shown: Any, farther: Any = lambda _each: None) -> list[Bar]:
+        return [Bar(each["alternative"], value(each), shown(value(each)), farther(each)) for each in found]
+
+    def times(key: str) -> list[Bar]:
+        return bars(lambda each: each[key]["p50"], seconds, lambda each: each[key]["p95"])
+
+    panels = [
+        panel("Time to the first token", times("first_token_seconds"), names),
+        panel("Time to the whole answer", times("latency_seconds"), names),
+        panel(
+            "Tokens per second of one answer",
+            bars(lambda each: each["tokens_per_second_per_request"], number),
+            names,
+        ),
+        panel("A million generated tokens", bars(lambda each: each["usd_per_million_tokens"], usd), names),
+    ]
+    return f"<div class='panels'>{''.join(panels)}</div>{_traffic_table(traffic, names)}"
+
+
+def _about_traffic(traffic: Json) -> str:
+    if not traffic.get("alternatives"):
+        return ""
+    load = traffic["load"]
+    return (
+        f"{load['requests']} requests to each replica, {load['concurrency']} at the same time, up to "
+        f"{load['max_tokens']} tokens, {load['model']}. Bars and first numbers are medians; "
+        "thin lines and numbers in parentheses are 95th percentiles."
+    )
+
+
+def _traffic_table(traffic: Json, names: Sequence[str]) -> str:
+    shown = [(mark(each["alternative"], names), each) for each in traffic["alternatives"]]
+    if traffic.get("service"):
+        shown.append((f"Service {escape(traffic['service']['name'])}", traffic["service"]))
+    rows = [
+        [
+            name,
+            str(each.get("replicas", each.get("endpoints"))),
+            _spread(each["first_token_seconds"]),
+            _spread(each["latency_seconds"]),
+            number(each["tokens_per_second"]),
+            _answered(each),
+        ]
+        for name, each in shown
+    ]
+    heads = [
+        "",
+        "#Replicas",
+        "#First token",
+        "#Answer",
+        "#Tokens/s in all",
+        "#Answered",
+    ]
+    return table(heads, rows, listed=True)
+
+
+def _spread(times: Mapping[str, float | None]) -> str:
+    if times["p50"] is None:
+        return seconds(None)
+    return f"{seconds(times['p50'])} <span class='soft'>({seconds(times['p95'])})</span>"
+
+
+def _answered(each: Json) -> str:
+    said = f"{each['succeeded']} of {each['requests']}"
+    if not each["errors"]:
+        return said
+    kinds = ", ".join(f"{count} {kind}" for kind, count in each["errors"].items())
+    return f"{said}<br><span class='error small'>{escape(kinds)}</span>"
+
+
+def _replicas(report: Json, names: Sequence[str]) -> str:
+    usd_of = {each["pod"]: each["usd_per_hour"] for each in report["cost"]["replicas"]}
+    rows = [
+        [
+            f"{mark(replica['alternative'], names)}<br>{_machine(replica)}",
+            code(replica["pod"]),
+            codes([*replica["devices"], replica["image"]]),
+            usd(usd_of.get(replica["pod"])),
+        ]
+        for replica in report["replicas"]
+    ]
+    return table(["On", "Pod", "Devices and image", "#Per hour"], rows, listed=True)
+
+
+def _machine(replica: Json) -> str:
+    about = [replica["machine_type"], replica.get("zone", ""), "spot" if replica["spot"] else ""]
+    lines = "<br>".join(escape(each) for each in about if each)
+    return f"<span class='soft small line'>{lines}</span>"
+
+
+def _findings(report: Json) -> str:
+    """Return the verdicts, those that say the same of several objects once, the gravest first."""
+    if not report["steps"] and not report["verdicts"]:
+        return ""
+    same: dict[tuple[str, ...], list[Json]] = {}
+    for verdict in report["verdicts"]:
+        key = tuple(str(verdict.get(name, "")) for name in ("status", "reason", "observed", "advice"))
+        same.setdefault(key, []).append(verdict)
+    ordered = sorted(same.items(), key=lambda item: -SEVERITY.index(item[0][0]))
+    body = "".join(_finding(key, found) for key, found in ordered)
+    return f"<ul class='plain'>{body}</ul>" if body else NOTHING
+
+
+def _finding(key: Sequence[str], verdicts: Sequence[Json]) -> str:
+    status, reason, observed, advice = key
+    subjects = list(dict.fromkeys(verdict["subject"] for verdict in verdicts))
+    explained = REASONS.get(reason, "")
+    return (
+        f"<li class='finding'><p class='kind {escape(status)}'>"
+        f"{escape(status.capitalize())} &middot; {escape(reason)}</p>"
+        f"<p>{escape(explained)}</p>"
+        f"<p class='soft'>Seen: {escape(observed)}{f'. {escape(advice)}' if advice else ''}</p>"
+        f"<p class='soft small'>{codes(subjects)}</p></li>"
+    )
+
+
+def _evidence(replicas: Iterable[Json], names: Sequence[str]) -> str:
+    return "".join(
+        _claim(replica, claim, names) for replica in replicas for claim in replica.get("claims", [])
+    )
+
+
+def _claim(replica: Json, claim: Json, names: Sequence[str]) -> str:
+    rows = [
+        [code(device["device"]), _line(escape(device["request"])), _conditions(device["conditions"])]
+        for device in claim["devices"]
+    ]
+    reasons = "".join(
+        f"<p class='soft small'>{escape(verdict['observed'])}<br>{codes(verdict.get('evidence', ()))}</p>"
+        for verdict in replica["verdicts"]
+        if verdict["subject"].endswith(f"/{claim['claim']}")
+    )
+    shown = table(["Device", "Request", "Reported by its driver"], rows, listed=True)
+    why = f"<h3>Why no earlier alternative</h3>{reasons}" if reasons else ""
+    return (
+        f"<details><summary>{mark(replica['alternative'], names)}{code(claim['claim'])}"
+        f"<span class='soft small'>allocated {clock(claim['allocated_at'])} UTC</span></summary>"
+        f"<div class='inside'>{shown}{why}</div>"
+        "</details>"
+    )
+
+
+def _conditions(conditions: Iterable[Json]) -> str:
+    lines = [
+        _line(
+            f"{escape(each['type'].rpartition('/')[2])} {escape(each['status'])} "
+            f"<span class='soft'>{clock(each['at'])}</span>"
+        )
+        for each in conditions
+    ]
+    return "<br>".join(lines) or "<span class='soft'>nothing</span>"
+
+
+def _line(inner: str) -> str:
+    return f"<span class='line'>{inner}</span>"
+
+
+def _cost(cost: Json, names: Sequence[str]) -> str:
+    rows = [
+        [
+            mark(line["alternative"], names),
+            usd(line["usd_per_node_hour"]),
+            *(_sized(line, size) for size in SIZES),
+        ]
+        for line in cost["alternatives"]
+    ]
+    total = ["In all", "", *(usd(cost["usd_per_hour"][size]) for size in SIZES)]
+    return table(
+        ["", "#A node", "#At least", "#At first", "#At most", "#Last step"], rows, sum_row=total, listed=True
+    )
+
+
+def _sized(line: Json, size: str) -> str:
+    nodes = plural(line["nodes"][size], "node")
+    return f"{usd(line['usd_per_hour'][size])}<br><span class='soft small'>{nodes}</span>"
+
+
+def _about_cost(cost: Json) -> str:
+    dates = sorted({line["as_of"] for line in cost["alternatives"]})
+    said = f"Per hour, prices as of {', '.join(dates)}." if dates else ""
+    missing = f" No price is given for {', '.join(cost['unpriced'])}." if cost["unpriced"] else ""
+    return f"{said}{missing} Disks, traffic and the cluster's fee are not in it." if dates else ""
+
+
+def _teardown(proof: Json) -> str:
+    if not proof:
+        return ""
+    asked = escape(", ".join(proof["asked"]))
+    when = f" <span class='soft'>{day(proof.get('at'))}</span>"
+    if proof["clean"]:
+        return f"<p><b class='ok'>Nothing is left.</b>{when}</p><p class='soft'>Asked for {asked}.</p>"
+    rows = [
+        [escape(each["kind"]), code(_full_name(each)), escape(each["detail"])] for each in proof["leftovers"]
+    ]
+    money = f"{escape(str(proof['usd_per_hour']))} USD per hour"
+    return (
+        f"<p><b class='error'>Not all is gone.</b>{when}</p>"
+        f"<p class='soft'>What is left costs {money}, and what "
+        f"{escape(', '.join(proof['unpriced']) or 'nothing else')} costs. Asked for {asked}.</p>"
+        f"{table(['What', 'Name', 'Seen'], rows)}"
+    )
+
+
+def _full_name(leftover: Json) -> str:
+    return "/".join(filter(None, [leftover["namespace"], leftover["name"]]))
+
+
+def _versions(versions: Json) -> str:
+    charts = versions.get("charts") or {}
+    pairs = [(name, value) for name, value in versions.items() if name != "charts" and value]
+    shown = [
+        (NAMES.get(name, name), escape(", ".join(value) if isinstance(value, list) else str(value)))
+        for name, value in pairs
+    ]
+    return facts([*shown, *((f"chart {name}", escape(str(value))) for name, value in charts.items())])
+
+
+NAMES = {"kubernetes": "Kubernetes", "kubelets": "Kubelets", "ansible_core": "ansible-core"}
