@@ -26,6 +26,11 @@ options:
     description: The scheduler's limit for binding conditions (C(DynamicResourcesArgs.bindingTimeout)); 600 unless it was set.
     type: int
     default: 600
+  daemon_sets:
+    description:
+      - The DaemonSet of each driver, as V(namespace/name) by the driver's name. What is wrong with it is said for nodes without devices.
+      - Drivers that came with the same Helm release as the device class are found without it.
+    type: dict
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - inference.dra.kubernetes.dump
@@ -48,6 +53,12 @@ EXAMPLES = r"""
   inference.dra.dra_diagnosis:
     namespace: default
   register: diagnosis
+
+- name: Ask about a driver that no Helm release brought
+  inference.dra.dra_diagnosis:
+    namespace: default
+    daemon_sets:
+      dra.cpu: kube-system/dra-driver-cpu
 
 - name: Ask the same of a dump that somebody sent, as of the time it was taken
   inference.dra.dra_diagnosis:
@@ -85,6 +96,7 @@ forbidden:
   elements: str
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -92,7 +104,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.dra.plugins.module_utils._core.diagnosis import cluster_verdicts, diagnose
 from ansible_collections.inference.dra.plugins.module_utils._glue.cluster import see
 from ansible_collections.inference.dra.plugins.module_utils._glue.objects import source_from
-from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, run
+from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, ModuleFailure, run
 from ansible_collections.inference.dra.plugins.module_utils._glue.spec import dump_spec, kubernetes_spec
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 
@@ -102,6 +114,7 @@ def argument_spec() -> dict[str, Any]:
         "namespace": {"type": "str"},
         "pods": {"type": "list", "elements": "str"},
         "binding_timeout_seconds": {"type": "int", "default": 600},
+        "daemon_sets": {"type": "dict"},
     }
     return kubernetes_spec() | dump_spec() | own
 
@@ -109,7 +122,7 @@ def argument_spec() -> dict[str, Any]:
 def look(module: Module) -> dict[str, Any]:
     params = module.params
     source, now = source_from(params, SystemClock())
-    seen = see(source, now, params["namespace"] or "")
+    seen = see(source, now, params["namespace"] or "", daemon_sets=daemon_sets(params["daemon_sets"] or {}))
     pods = [
         pod
         for pod in seen.cluster.pods
@@ -123,6 +136,19 @@ def look(module: Module) -> dict[str, Any]:
         "missing": list(seen.cluster.missing),
         "forbidden": list(seen.forbidden),
     }
+
+
+def daemon_sets(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return namespace and name of each driver's DaemonSet."""
+    found = {}
+    for driver, text in given.items():
+        namespace, _slash, name = str(text).partition("/")
+        if not (namespace and name) or "/" in name:
+            raise ModuleFailure(
+                f"Reading daemon_sets: {driver} has {text!r}; namespace/name is needed.", "InvalidInput"
+            )
+        found[driver] = (namespace, name)
+    return found
 
 
 def main() -> None:

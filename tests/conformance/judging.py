@@ -112,6 +112,22 @@ def counted(
         yield dataclasses.replace(each, resource_slice_count=count)
 
 
+def will_be_evicted(world: World, allocated: Iterable[Claim]) -> bool:
+    """Return whether a device's taint ends the pod as soon as it is bound, which frees its devices again."""
+    taints = {
+        each.device_id(device): device.taints
+        for each in world.slices
+        for device in each.devices
+        if device.taints
+    }
+    return any(
+        taint.effect == "NoExecute" and not any(each.endures(taint) for each in given.tolerations)
+        for claim in allocated
+        for given in (claim.allocation.devices if claim.allocation else ())
+        for taint in taints.get(given.id, ())
+    )
+
+
 def difference(answers: Answers, pod: Object, allocated: Sequence[Claim]) -> Judged:
     """Return what we said, and what the scheduler did otherwise."""
     refusals = {name: each for name, each in answers.items() if isinstance(each, Refusal)}

@@ -11,7 +11,8 @@ a place is deleted before the next turn, or it would be tried again in between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,13 +30,12 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SERVICE_ACCOUNTS,
     SLICES,
     DeadlineExceeded,
-    Event,
     Kubernetes,
     KubernetesError,
     Resource,
 )
 
-from .judging import Judged, World, judged, nodes_name, said
+from .judging import Judged, World, judged, nodes_name, said, will_be_evicted
 from .scenarios import Scenario, named
 
 SETTLE_SECONDS = 120.0
@@ -79,6 +79,7 @@ class Tally:
     undecided: int = 0
     ambiguous: int = 0
     firstavailable: int = 0
+    evicted: int = 0
     rejected: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     disagreements: list[tuple[Scenario, str]] = field(default_factory=list)
@@ -104,7 +105,8 @@ class Tally:
             f"{self.scenarios} scenarios, {self.pods} pods: {self.placed} placed "
             f"({self.firstavailable} with alternatives), {self.refused} refused on every node, "
             f"{self.stopped} stopped with an error, {self.undecided} undecided; "
-            f"{self.ambiguous} beside counts that disagree, {len(self.rejected)} rejected by the API, "
+            f"{self.evicted} evicted for a taint, {self.ambiguous} beside counts that disagree, "
+            f"{len(self.rejected)} rejected by the API, "
             f"{len(self.unsettled)} not looked at in {SETTLE_SECONDS:.0f} s, "
             f"{len(self.disagreements)} disagreements"
         )
@@ -153,14 +155,16 @@ class Oracle:
 
     def take_turn(self, batch: str, written: Sequence[Written], turn: int, tally: Tally) -> list[Written]:
         """Let one pod of each scenario be placed; return the scenarios that can go on."""
+        before = self.versions(batch)
         turns: list[tuple[Written, Turn]] = []
         for each in written:
             try:
                 turns.append((each, Writer(self.api, batch, each.name).write_pod(each.scenario, turn)))
             except KubernetesError as error:
                 tally.reject(error)
-        pods = self.settled_pods(batch, {pod["metadata"]["name"] for _unused, (pod, _claims) in turns})
-        claims = self.settled_claims(batch, pods)
+        names = {pod["metadata"]["name"] for _unused, (pod, _claims) in turns}
+        pods = self.settled_pods(batch, before[PODS], names)
+        claims = self.settled_claims(batch, before[CLAIMS], pods)
         going_on = []
         for each, (pod, its_claims) in turns:
             name = pod["metadata"]["name"]
@@ -173,29 +177,37 @@ class Oracle:
             if verdict.problem:
                 tally.disagreements.append((each.scenario, f"{name}: {verdict.problem}"))
                 continue
+            if will_be_evicted(each.world(), allocated):
+                tally.evicted += 1
+                continue
             each.taken += [one for one in allocated if one.allocation]
             if not is_placed(pods[name]):
                 self.api.delete(PODS, name, batch, grace_seconds=0)
             going_on.append(each)
         return going_on
 
-    def settled_pods(self, namespace: str, names: AbstractSet[str]) -> dict[str, Object]:
-        """Return the pods once the scheduler has had its say about each of them."""
-        found: dict[str, Object] = {}
-        waiting = self.api.within(Deadline(SystemClock(), SETTLE_SECONDS))
-        try:
-            for seen in waiting.follow(PODS, namespace):
-                for pod in [seen.object] if isinstance(seen, Event) else seen:
-                    if pod["metadata"].get("name") in names:
-                        found[pod["metadata"]["name"]] = pod
-                if len(found) == len(names) and all(map(is_settled, found.values())):
-                    break
-        except DeadlineExceeded:
-            return {name: pod for name, pod in found.items() if is_settled(pod)}
+    def versions(self, namespace: str) -> dict[Resource, str]:
+        """Return from where on changes are to be watched; a pod may be bound and evicted within moments."""
+        found = {}
+        for resource in (PODS, CLAIMS):
+            listing = self.api.list(resource, namespace)
+            deque(listing, maxlen=0)
+            found[resource] = listing.resource_version
         return found
 
-    def settled_claims(self, namespace: str, pods: Mapping[str, Object]) -> dict[str, Object]:
-        """Return the claims once those of placed pods are allocated: the nomination comes first."""
+    def settled_pods(self, namespace: str, version: str, names: AbstractSet[str]) -> dict[str, Object]:
+        """Return the pods as they were when the scheduler had had its say about each of them."""
+        found: dict[str, Object] = {}
+        if names:
+            for pod in self.watched(PODS, version, namespace):
+                if pod["metadata"]["name"] in names and is_settled(pod):
+                    found.setdefault(pod["metadata"]["name"], pod)
+                if len(found) == len(names):
+                    break
+        return found
+
+    def settled_claims(self, namespace: str, version: str, pods: Mapping[str, Object]) -> dict[str, Object]:
+        """Return the claims of placed pods as they were allocated: the nomination comes first."""
         expected = {
             entry["resourceClaimName"]
             for pod in pods.values()
@@ -203,17 +215,24 @@ class Oracle:
             for entry in pod["spec"].get("resourceClaims", ())
         }
         found: dict[str, Object] = {}
-        waiting = self.api.within(Deadline(SystemClock(), SETTLE_SECONDS))
-        try:
-            for seen in waiting.follow(CLAIMS, namespace):
-                for claim in [seen.object] if isinstance(seen, Event) else seen:
-                    if claim["metadata"].get("name"):  # a bookmark has none
-                        found[claim["metadata"]["name"]] = claim
-                if all("allocation" in found.get(name, {}).get("status", {}) for name in expected):
+        if expected:
+            for claim in self.watched(CLAIMS, version, namespace):
+                if claim["metadata"]["name"] in expected and "allocation" in claim.get("status", {}):
+                    found.setdefault(claim["metadata"]["name"], claim)
+                if len(found) == len(expected):
                     break
-        except DeadlineExceeded:
-            pass  # whoever lacks an allocation is counted as not settled
         return found
+
+    def watched(self, resource: Resource, version: str, namespace: str) -> Iterator[Object]:
+        """Yield the objects of changes since a version, for as long as may be waited."""
+        try:
+            for event in self.api.within(Deadline(SystemClock(), SETTLE_SECONDS)).watch(
+                resource, version, namespace
+            ):
+                if event.type != "BOOKMARK":
+                    yield event.object
+        except DeadlineExceeded:
+            return
 
     def clean(self, batch: str) -> None:
         """Remove what a batch wrote; claims go when their pods are gone, nobody waits for that."""

@@ -205,7 +205,7 @@ def vanished(
             taint
             for each in pool.slices
             for taint in each.taints.get(device.device, ())
-            if blocks_new_claims(taint) and not any(t.tolerates(taint) for t in device.tolerations)
+            if blocks_new_claims(taint) and not any(t.endures(taint) for t in device.tolerations)
         ]
         for taint in taints:
             yield Verdict(
@@ -214,7 +214,7 @@ def vanished(
                 claim.subject,
                 observed=f"{device} carries {taint.key}:{taint.effect}, which is not tolerated",
                 expected="no taint on a device in use",
-                advice="with NoExecute its pods are evicted"
+                advice="with NoExecute its pods are evicted; a toleration must name that effect"
                 if taint.effect == "NoExecute"
                 else "new claims avoid the device; this one keeps it",
             )

@@ -36,6 +36,15 @@ class Toleration(NamedTuple):
             return True
         return self.operator in ("", "Equal") and self.value == taint.value
 
+    def endures(self, taint: DeviceTaint) -> bool:
+        """Return whether a pod with the device may go on running.
+
+        The scheduler takes a toleration without an effect for one of every effect. The eviction controller
+        wants the effect NoExecute named, and else deletes the pod as soon as it is bound (observed on
+        Kubernetes 1.36.3; ``device_taint_eviction.go``).
+        """
+        return self.tolerates(taint) and (taint.effect != "NoExecute" or self.effect == taint.effect)
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:

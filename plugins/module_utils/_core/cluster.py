@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from .claims import Claim, ClaimTemplate, DeviceClass, DeviceRequests
+from .drivers import Drivers
 from .events import Event, EventIndex
 from .holdings import holdings
 from .inventory import Inventory
@@ -29,6 +30,7 @@ class Cluster:
     :param compute_classes: raw objects by name.
     :param queued: Kueue's Workload objects, raw.
     :param template_requests: what each claim template asks for.
+    :param drivers: None where DaemonSets are not known.
     """
 
     now: datetime
@@ -42,18 +44,26 @@ class Cluster:
     compute_classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     queued: tuple[Mapping[str, Any], ...] = ()
     template_requests: Mapping[Name, DeviceRequests] = field(default_factory=dict)
+    drivers: Drivers | None = None
 
     @classmethod
-    def from_objects(cls, objects: Mapping[str, Iterable[Mapping[str, Any]]], now: datetime) -> Cluster:
+    def from_objects(
+        cls,
+        objects: Mapping[str, Iterable[Mapping[str, Any]]],
+        now: datetime,
+        daemon_sets: Mapping[str, Name] | None = None,
+    ) -> Cluster:
         """Return the cluster of a dump as ``objects.split`` gives it.
 
+        :param daemon_sets: the DaemonSets of drivers by the driver's name, where that is known.
         :raises MalformedObjects: where an object cannot be read.
         """
         claims = [Claim.from_api(each) for each in objects.get("ResourceClaim", ())]
         templates = [ClaimTemplate.from_api(each) for each in objects.get("ResourceClaimTemplate", ())]
+        pods = PodIndex(Pod.from_api(each) for each in objects.get("Pod", ()))
         return cls(
             now=now,
-            pods=PodIndex(Pod.from_api(each) for each in objects.get("Pod", ())),
+            pods=pods,
             claims=ClaimIndex(claims),
             templates=frozenset((each.meta.namespace, each.meta.name) for each in templates)
             if "ResourceClaimTemplate" in objects
@@ -71,4 +81,5 @@ class Cluster:
             compute_classes={each["metadata"]["name"]: each for each in objects.get("ComputeClass", ())},
             queued=tuple(objects.get("Workload", ())),
             template_requests={(each.meta.namespace, each.meta.name): each.devices for each in templates},
+            drivers=Drivers.of(objects["DaemonSet"], pods, daemon_sets) if "DaemonSet" in objects else None,
         )

@@ -13,6 +13,7 @@ from .choice import Chosen, chosen_alternatives
 from .claim_state import DEFAULT_BINDING_TIMEOUT, judge_claim
 from .claims import Claim
 from .cluster import Cluster
+from .containers import container_verdicts
 from .fitting import Fitting
 from .holdings import double_allocations
 from .images import image_verdicts
@@ -95,9 +96,15 @@ def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int
         *evicted,
         *_preparation(pod, cluster),
         *image_verdicts(pod, claims),
+        *container_verdicts(pod, cluster.events, _architecture(pod, cluster)),
         *_of_claims(pod, claims, cluster, binding_timeout),
     ]
     return PodDiagnosis(pod, "running" if pod.phase == "Running" else "starting", tuple(verdicts), chosen)
+
+
+def _architecture(pod: Pod, cluster: Cluster) -> str:
+    found = (each for each in cluster.nodes if each.name == pod.node_name)
+    return next((each.labels.get("kubernetes.io/arch", "") for each in found), "")
 
 
 def _eviction(pod: Pod) -> Iterator[Verdict]:
@@ -109,7 +116,7 @@ def _eviction(pod: Pod) -> Iterator[Verdict]:
             "EvictedByDeviceTaint",
             pod.subject,
             observed=target.message or "a device got a taint with effect NoExecute",
-            expected="devices without a NoExecute taint, or a toleration in the request",
+            expected="devices without a NoExecute taint, or a toleration of the request that names it",
             advice="look at the device's taint in its slice; the driver or an administrator set it",
         )
 

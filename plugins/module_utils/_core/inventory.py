@@ -129,20 +129,10 @@ class Inventory:
         return MATCH
 
 
-def tolerates(tolerations: Iterable[Toleration], taint: DeviceTaint) -> bool:
-    """Return whether a device taint is tolerated (``resourceclaim.ToleratesTaint``)."""
-    return any(
-        (not each.effect or each.effect == taint.effect)
-        and (not each.key or each.key == taint.key)
-        and (each.operator == "Exists" or (each.operator in {"", "Equal"} and each.value == taint.value))
-        for each in tolerations
-    )
-
-
 def keeping_taint(device: Device, tolerations: Iterable[Toleration]) -> DeviceTaint | None:
     """Return the taint that keeps a request away from the device, None where none does."""
     tolerations = tuple(tolerations)
     for taint in device.taints:
-        if taint.effect in {"NoSchedule", "NoExecute"} and not tolerates(tolerations, taint):
+        if taint.effect in {"NoSchedule", "NoExecute"} and not any(t.tolerates(taint) for t in tolerations):
             return taint
     return None

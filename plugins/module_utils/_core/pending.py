@@ -20,6 +20,7 @@ from .claims import Claim
 from .cluster import Cluster
 from .fits import Fit
 from .fitting import Fitting
+from .images import image_verdicts
 from .lint import constraint_lint
 from .nodes import Node
 from .pods import Pod
@@ -53,6 +54,8 @@ def pending_verdicts(
         for claim in claims
     ]
     of_claims = [each for report in reports for each in report.verdicts if each.reason != "ClaimPending"]
+    of_claims = [*image_verdicts(pod, claims), *of_claims]
+    of_claims = sorted(of_claims, key=lambda each: each.status != "error")
     open_claims = [claim for claim in claims if claim.allocation is None]
     if not open_claims:
         return [*of_claims, *_scheduler_words(pod, cluster)]

@@ -34,7 +34,10 @@ CLAIM_REASONS: dict[str, str] = {
     "the first is not prepared for the others.",
     "ImageConfigConflict": "A container is given two images for the chosen alternative.",
     "ImageConfigContainerMissing": "An ImageConfig names a container that the pod does not have.",
-    "ImageConfigInvalid": "An ImageConfig lacks the container's name or the image.",
+    "ImageConfigInvalid": "An ImageConfig can never be carried out: no container, no image reference, or a "
+    "field that nobody reads.",
+    "ImageConfigMissing": "A claim waits for an image, and no ImageConfig is for the alternative that was "
+    "chosen.",
     "ImageNotSwitched": "A container does not have the image of the alternative that was chosen.",
     "PodLeftOver": "A pod of the workload is not one of its current, live pods and is not judged.",
     "PodMissing": "A pod that was selected does not exist.",
@@ -88,6 +91,8 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ComputeClassUnhealthy": "A ComputeClass reports that its pools or rules are not as it needs them.",
     "ConstraintIneffective": "A constraint covers fewer than two devices, so it constrains nothing.",
     "ConstraintUnsatisfiable": "All devices are asked for, and a constraint forbids taking them together.",
+    "ContainerCrashing": "A container ends again and again.",
+    "ContainerNotCreated": "The kubelet cannot create a container.",
     "CountersExhausted": "Devices of a pool draw on counters that others have used up.",
     "DeviceClassMissing": "A device class does not exist; one missing class of an alternative stops the "
     "whole pod.",
@@ -107,6 +112,8 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "allocated.",
     "FreeNow": "An earlier alternative would fit now; whether it did at allocation time cannot be told.",
     "HeldByEndingPod": "The devices of an earlier alternative were held by a pod that was being replaced.",
+    "ImagePlatformDiffers": "A container's image is for another architecture than its node.",
+    "ImagePullFailed": "A node cannot pull the image of a container.",
     "NoCommonValue": "No free devices share the value of an attribute that a constraint compares.",
     "NoNode": "The cluster has no node.",
     "NodeResourcesInsufficient": "Devices are free, but the node has no room for the pod's requests.",

@@ -9,11 +9,13 @@ The verdicts name no subject: they hold for every pod that asks for the same at 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .claims import DeviceRequests
+from .driver_chain import BrokenLink
 from .fits import Fit, Refusal
 from .fitting import Fitting, Reachable
+from .refusals import class_drivers
 from .verdict import Status, Verdict
 
 _NAMED = 8  # a verdict names this many nodes and leaves the rest to the count
@@ -86,11 +88,13 @@ def _refused(
         for alternative, reason, text in parts:
             found.setdefault((alternative, reason), {})[name] = text
     ordinary = _nodes_of_other_kinds(found, wanted, where, fitting)
-    verdicts = []
+    verdicts: list[Verdict] = []
     for (alternative, reason), texts in found.items():
         kept = {name: text for name, text in texts.items() if (alternative, name) not in ordinary}
         if not kept:
             continue
+        if reason == "DriverSlicesMissing":
+            verdicts += _broken_links(alternative, kept.keys(), wanted, where, fitting)
         shown = "; ".join(f"{name}: {text}" for name, text in list(kept.items())[:_NAMED])
         more = f" and {len(kept) - _NAMED} more nodes" if len(kept) > _NAMED else ""
         status: Status = "note" if reason in _EXHAUSTED else "error"
@@ -102,6 +106,49 @@ def _refused(
     if verdicts and all(each.reason in _EXHAUSTED for each in verdicts):
         yield _exhausted(wanted, where, fitting)
     yield from sorted(verdicts, key=lambda each: ("error", "warning", "note").index(each.status))
+
+
+def _broken_links(
+    alternative: str,
+    names: Collection[str],
+    wanted: Sequence[DeviceRequests],
+    where: Reachable,
+    fitting: Fitting,
+) -> Iterator[Verdict]:
+    """Yield what is wrong with the driver's DaemonSet on nodes without a slice, one verdict per reason."""
+    drivers, inventory = fitting.cluster.drivers, fitting.cluster.inventory
+    asked = next(
+        (
+            each
+            for claim in wanted
+            if (request := claim.request(alternative))
+            for each in request.alternatives
+            if each.name == alternative
+        ),
+        None,
+    )
+    if drivers is None or asked is None:
+        return
+    of_class = inventory.classes[asked.device_class]
+    links: dict[str, list[tuple[str, BrokenLink]]] = {}
+    for node in where.nodes:
+        if node.name in names and (
+            link := drivers.broken_link(of_class, class_drivers(asked, inventory), node)
+        ):
+            links.setdefault(link.reason, []).append((node.name, link))
+    for reason, found in links.items():
+        shown = "; ".join(f"{name}: {link.observed}" for name, link in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else ""
+        first = found[0][1]
+        yield Verdict(
+            "error",
+            reason,
+            "",
+            f"{alternative}: {shown}{more}",
+            "the driver ready on every node that has its devices",
+            first.advice,
+            first.evidence,
+        )
 
 
 def _nodes_of_other_kinds(

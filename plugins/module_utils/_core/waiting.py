@@ -22,7 +22,16 @@ ENOUGH: Mapping[Goal, frozenset[str]] = {
     "bound": frozenset({"ready"}),
     "running": frozenset({"ready"}),
 }
-HOPELESS = frozenset({"TemplateMissing", "ClaimOfOtherPod", "BindingConditionFailed", "ImageConfigInvalid"})
+HOPELESS = frozenset(
+    {
+        "TemplateMissing",
+        "ClaimOfOtherPod",
+        "BindingConditionFailed",
+        "ImageConfigInvalid",
+        "ImageConfigConflict",
+        "ImageConfigContainerMissing",
+    }
+)
 """Errors that time alone does not mend."""
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._core.cluster import Cluster
 from ansible_collections.inference.dra.plugins.module_utils._core.rollouts import Deployment, ReplicaSet
+from ansible_collections.inference.dra.plugins.module_utils._core.workloads import Name
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIM_TEMPLATES,
     CLAIMS,
     COMPUTE_CLASSES,
+    DAEMON_SETS,
     DEPLOYMENTS,
     DEVICE_CLASSES,
     EVENTS,
@@ -39,9 +41,12 @@ KINDS: tuple[Resource, ...] = (
     NODES,
     EVENTS,
     COMPUTE_CLASSES,
+    DAEMON_SETS,
 )
 EVERYWHERE = (PODS, CLAIMS)
 """Read in all namespaces: a device may be held by a claim of another."""
+ONLY_EVERYWHERE = (DAEMON_SETS,)
+"""Read in all namespaces or not at all: drivers run in another one, and few of them are not all."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +69,33 @@ class Seen:
         )
 
 
-def see(source: Source, now: datetime, namespace: str, *, workloads: bool = False) -> Seen:
+def see(
+    source: Source,
+    now: datetime,
+    namespace: str,
+    *,
+    workloads: bool = False,
+    daemon_sets: Mapping[str, Name] | None = None,
+) -> Seen:
     """Read what a diagnosis of the namespace needs; kinds that may not be read are named, not guessed."""
     objects: dict[str, list[Mapping[str, Any]]] = {}
     forbidden = []
     for resource in (*KINDS, *((DEPLOYMENTS, REPLICA_SETS) if workloads else ())):
-        where = "" if resource in EVERYWHERE or not resource.namespaced else namespace
+        everywhere = resource in (*EVERYWHERE, *ONLY_EVERYWHERE) or not resource.namespaced
         try:
-            found = read(source, resource, where, namespace)
+            found = read(
+                source,
+                resource,
+                "" if everywhere else namespace,
+                "" if resource in ONLY_EVERYWHERE else namespace,
+            )
         except Forbidden:
             forbidden.append(resource.plural)
         else:
             if found or source.is_complete:
                 objects[resource.kind] = found
     return Seen(
-        Cluster.from_objects(objects, now),
+        Cluster.from_objects(objects, now, daemon_sets),
         tuple(Deployment.from_api(each) for each in objects.get("Deployment", ())),
         tuple(ReplicaSet.from_api(each) for each in objects.get("ReplicaSet", ())),
         tuple(forbidden),

@@ -765,7 +765,9 @@ def test_a_gated_claim_with_several_consumers(consumers, results, warned):
         ([], "NoSchedule", True),
         ([], "NoExecute", True),
         ([], "None", False),
-        ([{"key": "k", "operator": "Exists"}], "NoExecute", False),
+        ([{"key": "k", "operator": "Exists", "effect": "NoExecute"}], "NoExecute", False),
+        ([{"key": "k", "operator": "Exists"}], "NoExecute", True),
+        ([{"key": "k", "operator": "Exists"}], "NoSchedule", False),
         ([{"operator": "Exists", "effect": "NoSchedule"}], "NoExecute", True),
     ],
     ids=[
@@ -773,6 +775,8 @@ def test_a_gated_claim_with_several_consumers(consumers, results, warned):
         "C24-no-execute",
         "C24-effect-none",
         "C24-tolerated",
+        "C24-evicted-though-tolerated",
+        "C24-toleration-of-every-effect",
         "C24-other-effect-tolerated",
     ],
 )

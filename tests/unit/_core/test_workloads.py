@@ -13,11 +13,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.inference.dra.controllers.image_configurator.image_config import (
+    is_image_reference as configurator_takes,
+)
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim, DeviceClass
 from ansible_collections.inference.dra.plugins.module_utils._core.images import (
     expected_images,
     image_facts,
     image_verdicts,
+    is_image_reference,
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.label_selectors import (
     LabelSelector,
@@ -443,6 +447,13 @@ def gated_claim(request="device/gpu", configs=(), **fields):
     )
 
 
+def written(field, value):
+    """An ImageConfig with one field more, or other, than it should have."""
+    config = image_config("img", "device/gpu")
+    config["opaque"]["parameters"][field] = value
+    return config
+
+
 BOTH = [image_config("img-gpu", "device/gpu"), image_config("img-cpu", "device/cpu")]
 
 
@@ -475,6 +486,10 @@ BOTH = [image_config("img-gpu", "device/gpu"), image_config("img-cpu", "device/c
             [],
         ),
         ("device/gpu", [image_config("", "device/gpu")], {}, ["ImageConfigInvalid"]),
+        ("device/gpu", [image_config("Reg.example/VLLM", "device/gpu")], {}, ["ImageConfigInvalid"]),
+        ("device/gpu", [written("apiVersion", f"{GATE}/v1")], {}, ["ImageConfigInvalid"]),
+        ("device/gpu", [written("kind", "ImageConfiguration")], {}, ["ImageConfigInvalid"]),
+        ("device/gpu", [written("imagePullPolicy", "Always")], {}, ["ImageConfigInvalid"]),
         ("device/gpu", [{"opaque": {"driver": GPU, "parameters": {"kind": "GpuConfig"}}}], {}, []),
         ("device/gpu", [], {}, []),
     ],
@@ -490,6 +505,10 @@ BOTH = [image_config("img-gpu", "device/gpu"), image_config("img-cpu", "device/c
         "the-claim-overrides-the-class",
         "two-containers",
         "without-an-image",
+        "no-image-reference",
+        "another-version",
+        "another-kind",
+        "a-field-that-nobody-reads",
         "of-another-driver",
         "none",
     ],
@@ -530,6 +549,54 @@ def test_a_container_that_the_pod_does_not_have():
     (verdict,) = image_verdicts(Pod.from_api(pod()), [read])
     assert (verdict.status, verdict.reason) == ("error", "ImageConfigContainerMissing")
     assert "'server'" in verdict.observed
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "vllm",
+        "r.example:5000/a/b_c:1.0",
+        "r.example/a@sha256:" + "0" * 64,
+        "A/b",
+        "a b",
+        "a:",
+        "a//b",
+        "r.example/A",
+        "a@sha256:0",
+        "",
+    ],
+)
+def test_image_references_are_those_that_the_configurator_takes(image):
+    assert is_image_reference(image) is configurator_takes(image)
+
+
+@pytest.mark.parametrize(
+    ("is_met", "found"),
+    [(False, ["ImageConfigMissing"]), (True, [])],
+    ids=["waits", "condition-met-otherwise"],
+)
+def test_a_gate_without_an_image_for_what_was_chosen(is_met, found):
+    waits = claim(results=[result(), gate_result()], configs=[image_config("img", "device/cpu")])
+    del waits["status"]["allocation"]["devices"]["config"]  # the scheduler copies only what was chosen
+    if is_met:
+        waits["status"]["devices"] = [status_of(gate_result(), image_updated="True")]
+    assert reasons(expected_images(Claim.from_api(waits)).problems) == found
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        (image_config("img", "device/gpu"), []),
+        (image_config("img", "device/gpu", container="server"), [("warning", "ImageConfigContainerMissing")]),
+        (image_config("a b", "device/gpu"), [("warning", "ImageConfigInvalid")]),
+    ],
+    ids=["right", "no-such-container", "no-image-reference"],
+)
+def test_what_a_claim_will_ask_for_is_judged_before_its_allocation(config, found):
+    wanted = claim()
+    wanted["spec"]["devices"]["config"] = [config]
+    verdicts = image_verdicts(Pod.from_api(pod()), [Claim.from_api(wanted)])
+    assert [(each.status, each.reason) for each in verdicts] == found
 
 
 def test_nothing_is_expected_before_the_allocation():
@@ -736,7 +803,7 @@ def test_a_gate_in_a_claim_of_its_own_breaks_recovery(claims, warned):
     entries = [{"name": name, "resourceClaimName": name} for name in claims]
     objects = [pod(claims=entries), *(claim(name, results=results) for name, results in claims.items())]
     (only,) = judge(Snapshot.from_objects(split(objects)), Selection("llm"), now=NOW).pods
-    assert reasons(only.verdicts) == (["GateInOtherClaim"] if warned else [])
+    assert ("GateInOtherClaim" in reasons(only.verdicts)) is warned
 
 
 def test_c09_a_recreated_pod_finds_the_claim_of_its_namesake():
