@@ -397,3 +397,12 @@ BAD_INPUT = {
 def test_bad_input_is_refused_before_any_request(bench, options, reason, said):
     assert said in str(bench.fails(reason, **options))
     assert bench.world.asked == bench.programs.commands == []
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(bench):
+    bench.world.refusals["PUT manifests"] = Answer(500, {}, b"cut")
+    bench.fails("RegistryRefused")
+    bench.world.refusals.clear()
+    bench.world.asked.clear()
+    assert bench.run()["changed"]
+    assert [each.split("/v2/")[0] for each in bench.world.writes] == ["PUT "], "the blobs are there"
