@@ -35,6 +35,22 @@ OTEL_SCOPES = {
     "none": "NONE",
     "collection_and_instrumentation_components": "COLLECTION_AND_INSTRUMENTATION_COMPONENTS",
 }
+MONITORING_COMPONENTS = (
+    "SYSTEM_COMPONENTS",
+    "APISERVER",
+    "SCHEDULER",
+    "CONTROLLER_MANAGER",
+    "STORAGE",
+    "HPA",
+    "POD",
+    "DAEMONSET",
+    "DEPLOYMENT",
+    "STATEFULSET",
+    "CADVISOR",
+    "KUBELET",
+    "DCGM",
+    "JOBSET",
+)
 AUTO_MONITORING_SCOPES = {"none": "NONE", "all": "ALL"}
 AUTOSCALING_PROFILES = {"balanced": "BALANCED", "optimize_utilization": "OPTIMIZE_UTILIZATION"}
 RESOURCE_LIMIT = {"resource_type": "resourceType", "minimum": "minimum", "maximum": "maximum"}

@@ -18,6 +18,7 @@ from .node_pools import IN_TOTAL, PER_ZONE
 from .versions import parts
 
 GKE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
+POLICY_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 REPOSITORY_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 LOCATION = re.compile(r"[a-z]+(-[a-z]+)+\d+(-[a-z])?")
 ZONE = re.compile(r"([a-z]+(-[a-z]+)+\d+)-[a-z]")
@@ -92,6 +93,25 @@ def repository_problems(options: Options, location: str) -> list[str]:
         problems += location_problems(location)
     if options.get("immutable_tags") and options.get("format") not in (None, "docker"):
         problems.append("immutable_tags is for repositories of format docker")
+    return problems
+
+
+def workload_policy_problems(options: Options, region: str) -> list[str]:
+    """Return what is wrong with the options of a workload policy."""
+    problems = [*_name_problems("name", options["name"], POLICY_NAME, 63), *location_problems(region)]
+    if not problems and ZONE.fullmatch(region):
+        problems.append(f"location {region} is a zone: a workload policy belongs to a region")
+    topology, throughput = options.get("accelerator_topology"), options.get("type") == "high_throughput"
+    if topology and not TOPOLOGY.fullmatch(topology):
+        problems.append(f"accelerator_topology {topology!r} is not a topology such as 2x4 or 4x4x4")
+    if topology and not throughput:
+        problems.append("accelerator_topology needs type high_throughput")
+    if options.get("accelerator_topology_mode") and not topology:
+        problems.append("accelerator_topology_mode needs accelerator_topology")
+    if options.get("max_topology_distance") and not throughput:
+        problems.append("max_topology_distance needs type high_throughput")
+    if topology and options.get("max_topology_distance"):
+        problems.append("accelerator_topology and max_topology_distance exclude each other")
     return problems
 
 

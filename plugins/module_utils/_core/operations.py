@@ -196,6 +196,21 @@ def failure_kind(code: int, message: str, conditions: Iterable[Mapping[str, Any]
     return refusal_kind(RPC_STATUSES.get(code, 0), "", message)
 
 
+def compute_operation(message: Mapping[str, Any]) -> Operation:
+    """Return a compute v1 Operation as a value; DONE with ``error.errors`` has failed."""
+    errors = (message.get("error") or {}).get("errors") or ()
+    text = "; ".join(str(error.get("message") or error.get("code", "")) for error in errors)
+    status = int(message.get("httpErrorStatusCode") or 0)
+    return Operation(
+        name=str(message.get("name", "")),
+        type=str(message.get("operationType", "")),
+        done=message.get("status") == "DONE",
+        failed=bool(errors),
+        message=text,
+        kind=refusal_kind(status, "", text),
+    )
+
+
 def condition_kind(condition: Mapping[str, Any]) -> ErrorKind:
     """Return what a StatusCondition stands for; ``code`` is deprecated but still filled."""
     return CONDITIONS.get(condition.get("code", ""), "other")

@@ -13,6 +13,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.clusters impor
     AUTOSCALING_PROFILES,
     CHANNELS,
     GATEWAY_CHANNELS,
+    MONITORING_COMPONENTS,
     OTEL_SCOPES,
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.fields import TAINT_EFFECTS
@@ -126,7 +127,7 @@ def cluster_options() -> Spec:
         "monitoring": _group(
             managed_prometheus=SWITCH,
             auto_monitoring=_one_of(AUTO_MONITORING_SCOPES),
-            components=TEXTS,
+            components={**TEXTS, "choices": list(MONITORING_COMPONENTS)},
         ),
         "managed_otel_scope": _one_of(OTEL_SCOPES),
         "endpoints": _group(dns_external_traffic=SWITCH, ip=SWITCH),

@@ -200,24 +200,33 @@ class Google:
         """Return an Artifact Registry operation as it is now."""
         return longrunning_operation(self.read("artifactregistry", f"/v1/{name}"))
 
-    # Plain reads
+    # Plain requests
 
     def read(self, service: str, path: str) -> dict[str, Any]:
         """Return the JSON answer of a GET, ``read("compute", "/compute/v1/projects/p/regions/r")``.
 
         :raises GoogleError: with the kind of the refusal.
         """
+        return self._again(lambda: self.send("GET", service, path))
+
+    def send(
+        self, method: str, service: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the JSON answer to one request, which is not made a second time.
+
+        :raises GoogleError: with the kind of the refusal.
+        """
         url = f"{self.access.base(service)}{path}"
+        attempted = f"{'read' if method == 'GET' else method} {path} of {service}"
 
         def ask() -> dict[str, Any]:
-            answer = self._session.get(url, timeout=REQUEST_SECONDS)
+            answer = self._session.request(method, url, json=body, timeout=REQUEST_SECONDS)
             if not answer.ok:
                 raise _refusal(attempted, answer.status_code, _error_body(answer))
             result: dict[str, Any] = answer.json()
             return result
 
-        attempted = f"read {path} of {service}"
-        return self._again(lambda: self._reached(attempted, service, ask))
+        return self._reached(attempted, service, ask)
 
     def token(self) -> str:
         """Return an access token for the cluster's own API, good for about an hour; a secret."""

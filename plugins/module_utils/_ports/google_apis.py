@@ -1,13 +1,15 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""GKE and Artifact Registry as ``google_run.carry_out`` needs them: start a step, look at an operation."""
+"""Google's APIs as ``google_run.carry_out`` needs them: start a step, look at an operation."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._core.change import Step
-from .._core.operations import Operation
-from .google import Google
+from .._core.operations import Operation, compute_operation
+from .google import Google, GoogleError
 
 CREATIONS = ("CREATE_CLUSTER", "CREATE_NODE_POOL")
 DELETIONS = ("DELETE_CLUSTER", "DELETE_NODE_POOL")
@@ -65,3 +67,34 @@ class Registry:
 
     def running(self, step: Step) -> Operation | None:  # noqa: ARG002 - one shape for both APIs
         return None  # this API has no list of operations
+
+
+class Policies:
+    """The resource policies of one region of Compute Engine."""
+
+    def __init__(self, google: Google, region: str) -> None:
+        self.google = google
+        self.region = f"/compute/v1/projects/{google.project}/regions/{region}"
+
+    def policy(self, name: str) -> dict[str, Any] | None:
+        """Return the ResourcePolicy message, ``None`` where it does not exist."""
+        try:
+            return self.google.read("compute", f"{self.region}/resourcePolicies/{name}")
+        except GoogleError as problem:
+            if problem.kind == "not_found":
+                return None
+            raise
+
+    def start(self, step: Step) -> Operation:
+        path = f"{self.region}/resourcePolicies"
+        if step.action == "delete":
+            answer = self.google.send("DELETE", "compute", f"{path}/{step.name}")
+        else:
+            answer = self.google.send("POST", "compute", path, step.request)
+        return compute_operation(answer)
+
+    def look(self, operation: str) -> Operation:
+        return compute_operation(self.google.read("compute", f"{self.region}/operations/{operation}"))
+
+    def running(self, step: Step) -> Operation | None:  # noqa: ARG002 - one shape for all APIs
+        return None  # these operations take a second

@@ -21,6 +21,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core import (
     clusters,
     node_pools,
     repositories,
+    workload_policies,
 )
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "gcloud"
@@ -406,3 +407,10 @@ def test_repository_creation_equals_gcloud(case, options):
     ours = repositories.message({"name": "dra-drivers", **options})
     parsed(ours, artifactregistry_v1.Repository)
     assert without_gcloud_defaults(ours) == without_gcloud_defaults(theirs)
+
+
+def test_workload_policy_creation_equals_gcloud():
+    theirs = recorded("b-workload-policy-create-without-mode")
+    del theirs["region"]  # part of the path
+    options = {"name": "tpu-policy", "type": "high_throughput", "accelerator_topology": "4x4x4"}
+    assert workload_policies.message(options) == theirs
