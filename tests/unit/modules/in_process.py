@@ -24,7 +24,7 @@ class Ended(BaseException):
     """The result, on its way past the module's own error handling."""
 
 
-def run_module(name: str, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
+def run_module(name: str, /, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     """Return what the module prints, ``failed`` included."""
     module = importlib.import_module(f"{MODULES}.{name}")
 
