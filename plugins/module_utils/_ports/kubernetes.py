@@ -88,6 +88,7 @@ WATCH_SECONDS = 300
 RETRY_SECONDS = 30.0
 """How long a failing request is repeated where no deadline was given."""
 BACKOFF_FIRST_SECONDS, BACKOFF_MOST_SECONDS = 0.1, 5.0
+NOT_FOUND = 404
 RETRIED = (429, 500, 502, 503, 504)
 NEVER_HALF_DONE = (429, 503)
 """Answers after which a POST may be repeated: the server says that it did not begin."""
@@ -249,8 +250,7 @@ class Kubernetes:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        path = resource.path(namespace, name, subresource)
-        query = dry(dry_run=dry_run)
+        path, query = resource.path(namespace, name, subresource), dry(dry_run=dry_run)
         return self.request("PATCH", path, patch, query=query, content_type=MERGE_PATCH)
 
     def json_patch(
@@ -263,8 +263,7 @@ class Kubernetes:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        path = resource.path(namespace, name, subresource)
-        query = dry(dry_run=dry_run)
+        path, query = resource.path(namespace, name, subresource), dry(dry_run=dry_run)
         return self.request("PATCH", path, list(operations), query=query, content_type=JSON_PATCH)
 
     def delete(
@@ -282,8 +281,7 @@ class Kubernetes:
             body["preconditions"] = {"uid": uid}
         if grace_seconds is not None:
             body["gracePeriodSeconds"] = grace_seconds
-        path = resource.path(namespace, name)
-        return self.request("DELETE", path, body, query=dry(dry_run=dry_run))
+        return self.request("DELETE", resource.path(namespace, name), body, query=dry(dry_run=dry_run))
 
     # Transport
 
@@ -294,12 +292,12 @@ class Kubernetes:
         body: Any = None,
         query: Body | None = None,
         content_type: str = JSON,
+        *,
         retried: Sequence[int] = (),
     ) -> dict[str, Any]:
         """Return the decoded answer of one request, repeated where that is safe, or after ``retried``."""
-        attempted = f"{method} {path}"
+        attempt, attempted = 0, f"{method} {path}"
         limit = self._deadline or Deadline(self._clock, RETRY_SECONDS)
-        attempt = 0
         while True:
             self._check_deadline(attempted)
             seconds = max(0.05, min(REQUEST_SECONDS, self._remaining(REQUEST_SECONDS)))
@@ -317,6 +315,8 @@ class Kubernetes:
                 if answer.is_ok:
                     decoded: dict[str, Any] = json.loads(answer.data) if answer.data else {}
                     return decoded
+                if attempt and method == "DELETE" and answer.status == NOT_FOUND:
+                    return {}  # an earlier try got through, and its answer did not
                 failure = error_from(attempted, answer.status, answer.data)
                 safe = retried or (NEVER_HALF_DONE if method == "POST" else RETRIED)
                 if answer.status not in safe:

@@ -466,6 +466,28 @@ def test_delete_names_the_object_that_was_meant(api, server):
     assert plain.body == {"propagationPolicy": "Background"}
 
 
+@pytest.mark.parametrize(
+    "lost", [SILENCE, status(500, "InternalError"), status(504, "Timeout")], ids=["silence", "500", "504"]
+)
+def test_delete_whose_answer_was_lost_has_happened(api, server, lost):
+    server.answers = [lost, status(404, "NotFound")]
+    assert api.delete(PODS, "a", "ns") == {}
+    assert len(server.asked) == 2
+
+
+def test_delete_of_what_was_never_there_is_told(api, server):
+    server.answers = [status(404, "NotFound")]
+    with pytest.raises(NotFound):
+        api.delete(PODS, "a", "ns")
+
+
+@pytest.mark.parametrize("code", [403, 409], ids=str)
+def test_delete_repeated_and_refused_is_told(api, server, code):
+    server.answers = [SILENCE, status(code, "Refused")]
+    with pytest.raises(KubernetesError):
+        api.delete(PODS, "a", "ns", uid="u-1")
+
+
 DRY = {
     "create": lambda api: api.create(PODS, {}, "ns", dry_run=True),
     "merge patch": lambda api: api.merge_patch(PODS, "a", {}, "ns", dry_run=True),
