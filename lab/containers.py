@@ -13,6 +13,8 @@ import base64
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +22,19 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SERVICE_ACCOUNTS,
     Kubernetes,
+    NotFound,
 )
 
 from .hardware.drivers import image_name
-from .processes import Processes, Program
+from .hardware.pod_status import RUNNING, State, back_off, crashed, restarts_of, status
+from .pod_logs import PodLogs
+from .processes import Processes, Program, when_ended
 from .store import Change
 from .work import Context, Work
 
 IMAGE = "image-configurator"
 MODULE = "ansible_collections.inference.dra.controllers.image_configurator"
+RUNNER = "ansible_collections.inference.dra.lab.container_main"
 PREFIX = "pod-"
 TOKEN_SECONDS = 24 * 3600
 
@@ -41,12 +47,15 @@ class Containers:
     :param processes: of the lab's state directory, so that ``dra-lab down`` ends these as well.
     """
 
-    def __init__(self, context: Context, processes: Processes, directory: Path) -> None:
+    def __init__(self, context: Context, processes: Processes, directory: Path, logs: PodLogs) -> None:
         self._context = context
+        self._logs = logs
         self._processes = processes
         self._directory = directory
         self._work = Work[str](context, self._reconcile)
         self._pods: dict[str, Pod] = {}
+        self._watched: set[int] = set()
+        self._backing_off: set[str] = set()
         for left in processes.names():
             if left.startswith(PREFIX):
                 self._work.add(left)
@@ -58,6 +67,7 @@ class Containers:
         name = process_name(change.object)
         if change.gone:
             self._pods.pop(name, None)
+            self._logs.forget(change.object)
         else:
             self._pods[name] = change.object
         self._work.add(name)
@@ -71,8 +81,47 @@ class Containers:
             if self._processes.alive(name):
                 self._context.say(f"ending {name}")
             self._processes.stop([name])
-        elif not self._processes.alive(name):
+            return
+        if not self._processes.alive(name) and name not in self._backing_off:
             self._start(name, pod)
+        self._watch(name)
+
+    def _watch(self, name: str) -> None:
+        """Hear of the process's end, once."""
+        pid = self._processes.pid(name)
+        if pid and pid not in self._watched:
+            self._watched.add(pid)
+            when_ended(pid, lambda: self._context.loop.post(lambda: self._ended(name, pid)))
+
+    def _ended(self, name: str, pid: int) -> None:
+        """Start a container that ended again after its back-off, as a kubelet does."""
+        self._watched.discard(pid)
+        pod = self._pods.get(name)
+        if pod is None or not is_running(pod) or self._processes.alive(name):
+            return
+        restarts = restarts_of(pod) + 1
+        self._context.say(f"{name} has ended")
+        self._backing_off.add(name)
+        self._show(pod, crashed("the process has ended", restarts))
+        self._context.loop.after(back_off(restarts), lambda: self._start_again(name, restarts))
+
+    def _start_again(self, name: str, restarts: int) -> None:
+        self._backing_off.discard(name)
+        pod = self._pods.get(name)
+        if pod is not None and is_running(pod):
+            self._show(pod, replace(RUNNING, restarts=restarts))
+            self._work.add(name)
+
+    def _show(self, pod: Pod, state: State) -> None:
+        container, meta = container_of(pod), pod["metadata"]
+        now = self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        patch = status(pod, {container["name"]: state}, now) if container else None
+        if patch:
+            with suppress(NotFound):
+                changed = self._context.api.merge_patch(
+                    PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
+                )
+                self._context.store.put(PODS, changed)
 
     def _start(self, name: str, pod: Pod) -> None:
         namespace = pod["metadata"]["namespace"]
@@ -82,9 +131,10 @@ class Containers:
         kubeconfig.touch(mode=0o600)
         kubeconfig.write_text(json.dumps(self._kubeconfig(namespace, pod["spec"]["serviceAccountName"])))
         words = [word for word in container.get("args", ["run"]) if not word.startswith("--http=")]
-        argv = [sys.executable, "-m", MODULE, *words, "--kubeconfig", str(kubeconfig)]
+        argv = [sys.executable, "-m", RUNNER, MODULE, *words, "--kubeconfig", str(kubeconfig)]
         self._context.say(f"starting {name}")
         self._processes.start(Program(name, [*argv, "--lease-namespace", namespace]))
+        self._logs.show(pod, self._processes.log(name))
 
     def _kubeconfig(self, namespace: str, account: str) -> dict[str, Any]:
         """Return a kubeconfig with a token of the account, as kubelet would mount one."""

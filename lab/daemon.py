@@ -37,7 +37,9 @@ from .hardware.managed import Managed
 from .hardware.nodes import Nodes, is_ready
 from .hardware.publishing import Publishing
 from .loop import Loop
+from .pod_logs import PodLogs
 from .processes import Processes
+from .pulls import Pulls
 from .serving.pods import ModelServers
 from .store import Store, watch
 from .work import Context, Say
@@ -74,6 +76,8 @@ class Daemon:
     incidents: Incidents
     managed: Managed
     emptying: Emptying
+    logs: PodLogs
+    own_images: str
     admin: AdminServer | None
 
     @property
@@ -83,7 +87,8 @@ class Daemon:
     def prepare(self) -> None:
         """Install what the lab itself needs in Kubernetes; before the first cluster."""
         crd.install(self.context.kube)
-        stages.install(self.context.kube, lab_plays=True)
+        stages.install(self.context.kube, lab_plays=True, own_images=self.own_images)
+        self.logs.install()
         self.emptying.remember()
 
     def run(self) -> None:
@@ -147,16 +152,20 @@ def build(
         chance=random.Random(seed),  # noqa: S311 - a simulation
     )
     nodes = Nodes(context, cloud)
-    logs = (directory or Path(tempfile.mkdtemp(prefix="dra-lab-"))) / "pods"
+    logs = PodLogs(context, (directory or Path(tempfile.mkdtemp(prefix="dra-lab-"))) / "pods")
+    own_images = f"{cloud.registry}/{cloud.project}/" if cloud.registry else ""
+    pulls = Pulls(context, own_images)
     built = Daemon(
         context,
         nodes,
-        Publishing(context),
+        Publishing(context, logs, pulls),
         Autoscaler(context, cloud, nodes, autoscaling),
-        ModelServers(context, logs),
+        ModelServers(context, logs, pulls),
         Incidents(context, cloud, nodes, control_plane),
         Managed(context, cloud),
         Emptying(context, cloud, directory / "before.json" if directory else None),
+        logs,
+        own_images,
         None,
     )
     if admin_port is not None:

@@ -10,9 +10,12 @@ that the lab did not start is ever signalled.
 from __future__ import annotations
 
 import os
+import select
 import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,6 +104,21 @@ class Processes:
                 os.kill(pid, signal.SIGKILL)
         for name in names:
             (self.pids / name).unlink(missing_ok=True)
+
+
+def when_ended(pid: int, then: Callable[[], None]) -> None:
+    """Have ``then`` called, in a thread of its own, when a process has ended; at once where it has."""
+
+    def wait() -> None:
+        with suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(pid)
+            select.select([descriptor], [], [])
+            os.close(descriptor)
+        with suppress(ChildProcessError):  # another process of the lab started it
+            os.waitpid(pid, os.WNOHANG)
+        then()
+
+    threading.Thread(target=wait, name=f"end-of-{pid}", daemon=True).start()
 
 
 def start_time(pid: int) -> str:

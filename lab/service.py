@@ -68,7 +68,7 @@ def serve(lab: Lab) -> None:
         directory=lab.directory,
     )
     machines.prepare()
-    Containers(machines.context, Processes(lab.directory), lab.directory)
+    Containers(machines.context, Processes(lab.directory), lab.directory, machines.logs)
     google = GoogleServer(cloud, port=lab.ports["google"], store=store, say=say).start()
     signal.signal(signal.SIGTERM, lambda *_: machines.loop.stop())
     say(f"serving {google.endpoint}")

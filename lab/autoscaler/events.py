@@ -21,7 +21,13 @@ IN_GOOGLES_WORDS = {"OutOfResources": "GCE out of resources", "QuotaExceeded": "
 
 
 def event(
-    pod: Mapping[str, Any], reason: str, message: str, now: str, type_: str = "Normal"
+    pod: Mapping[str, Any],
+    reason: str,
+    message: str,
+    now: str,
+    type_: str = "Normal",
+    *,
+    component: str = COMPONENT,
 ) -> dict[str, Any]:
     """Return an Event on a pod; the same text on the same pod has the same name."""
     meta = pod["metadata"]
@@ -39,8 +45,8 @@ def event(
         "reason": reason,
         "message": message,
         "type": type_,
-        "source": {"component": COMPONENT},
-        "reportingComponent": COMPONENT,
+        "source": {"component": component},
+        "reportingComponent": component,
         "firstTimestamp": now,
         "lastTimestamp": now,
         "count": 1,

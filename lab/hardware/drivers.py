@@ -188,3 +188,15 @@ def slice_name(driver: str, node: str, generation: int, index: int) -> str:
     digest = hashlib.sha256(f"{driver}/{node}/{generation}/{index}".encode()).hexdigest()
     suffix = re.sub("[aeiou]", "x", digest)[:5]
     return f"{node}-{driver}-{suffix}"
+
+
+def half_way(driver: str, node: Mapping[str, Any], found: list[Device]) -> list[dict[str, Any]]:
+    """Return a pool caught between generations: of the new one only the first of two slices is there.
+
+    The newest generation alone counts and is incomplete, so nothing of it can be allocated
+    (observed on Kubernetes 1.36.3).
+    """
+    first = slices(driver, node, found[: (len(found) + 1) // 2], generation=2)[:1]
+    for each in first:
+        each["spec"]["pool"]["resourceSliceCount"] = 2
+    return [*first, *slices(driver, node, found)[1:]]

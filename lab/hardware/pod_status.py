@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 BACK_OFF = "back-off restarting failed container"
+FIRST_BACK_OFF, MOST_BACK_OFF = 10.0, 300.0
+"""Simulated seconds until a kubelet tries again to pull an image or to start what has ended."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class State:
     :param doing: ``waiting``, ``running``, ``crashed`` (ended with an error, to be started again) or
         ``done`` (an init container that ended well).
     :param reason: of waiting.
-    :param message: the last words of a crashed container.
+    :param message: the last words of a crashed container, or what a waiting one waits for.
     """
 
     doing: str
@@ -37,6 +39,17 @@ DONE = State("done", ready=True)
 
 def crashed(message: str, restarts: int = 1) -> State:
     return State("crashed", message=message, restarts=restarts)
+
+
+def back_off(failures: int) -> float:
+    """Return how many simulated seconds a kubelet waits after so many failures."""
+    return min(FIRST_BACK_OFF * 2 ** (failures - 1), MOST_BACK_OFF)
+
+
+def restarts_of(pod: Mapping[str, Any]) -> int:
+    """Return how often a pod's containers have been started again so far."""
+    statuses = pod.get("status", {}).get("containerStatuses") or ()
+    return max((each.get("restartCount", 0) for each in statuses), default=0)
 
 
 def status(pod: Mapping[str, Any], states: Mapping[str, State], now: str) -> dict[str, Any] | None:
@@ -102,10 +115,12 @@ def _container(
         text = f"{BACK_OFF} {container['name']}"
         found["state"] = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
         ended = {"exitCode": 1, "reason": "Error", "message": state.message}
-        same = last.get("terminated", {}).get("message") == state.message
+        again = state.restarts > before.get("restartCount", 0)
+        same = last.get("terminated", {}).get("message") == state.message and not again
         found["lastState"] = last if same else {"terminated": {**ended, "startedAt": now, "finishedAt": now}}
     else:
-        found["state"] = {"waiting": {"reason": state.reason}}
+        message = {"message": state.message} if state.message else {}
+        found["state"] = {"waiting": {"reason": state.reason, **message}}
     return found
 
 

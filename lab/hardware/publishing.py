@@ -20,6 +20,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from ..faults import Kind
 from ..loop import Timer
+from ..pod_logs import PodLogs
+from ..pulls import Pulls
 from ..store import Change, Key, key_of
 from ..work import Context, Work
 from . import delays
@@ -30,6 +32,7 @@ from .drivers import (
     Driver,
     accelerator_count,
     drivers_of,
+    half_way,
     has_managed_kernel_driver,
     is_installer,
     is_running,
@@ -60,8 +63,10 @@ Pair = tuple[str, str]
 class Publishing:
     """All DRA drivers of all nodes of the lab."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, logs: PodLogs, pulls: Pulls) -> None:
         self._context = context
+        self._logs = logs
+        self._pulls = pulls
         self._pods: dict[str, dict[Key, dict[str, Any]]] = defaultdict(dict)
         self._slices: dict[Pair, dict[str, dict[str, Any]]] = defaultdict(dict)
         self._timers: dict[Pair, tuple[str, Timer]] = {}
@@ -73,6 +78,7 @@ class Publishing:
         context.faults.offer(*FAULTS)
         context.faults.listen(lambda _fault, _on: context.loop.post(self.look))
         context.store.listen(self._changed)
+        pulls.told.append(lambda _key: self.look())
 
     def look(self) -> None:
         """Bring every node into order."""
@@ -137,16 +143,19 @@ class Publishing:
 
     def _show(self, node: Mapping[str, Any], pod: Mapping[str, Any]) -> None:
         """Write the status that the driver's pod would have; kwok has started the others."""
+        started = pod.get("status", {}).get("startTime")
+        if not started or "deletionTimestamp" in pod["metadata"] or self._pulls.waits(pod):
+            return
         facts = {"node": node["metadata"]["name"]}
         states: dict[str, State] = {}
+        begun = self._logs.file(pod).exists()
         for driver, container in drivers_of(pod):
+            if not begun:
+                self._logs.write(pod, f"driver {driver.name} on node {facts['node']}, played by the lab")
             if driver.needs_kernel_driver:
                 states |= plugin_states(node, pod, has_driver=self.has_kernel_driver(node))
             if self._context.faults.peek("driver-crash", driver=driver.name, **facts):
                 states[container["name"]] = crashed("stopped by an ordered fault")
-        started = pod.get("status", {}).get("startTime")
-        if not started or "deletionTimestamp" in pod["metadata"]:
-            return
         if states or self._is_crashed(pod):
             patch = status(pod, states, self._now())
             if patch:
@@ -270,7 +279,11 @@ class Publishing:
             self._context.store.put(SLICES, self._context.api.create(SLICES, wanted))
         except Conflict:
             return
-        self._context.say(f"slice {wanted['metadata']['name']} published")
+        text = f"slice {wanted['metadata']['name']} published, devices: {len(wanted['spec']['devices'])}"
+        self._context.say(text)
+        for pod in list(self._pods.get(wanted["spec"]["nodeName"], {}).values()):
+            if any(driver.name == wanted["spec"]["driver"] for driver, _unused in drivers_of(pod)):
+                self._logs.write(pod, text)
 
     def _delete(self, found: dict[str, Any]) -> None:
         with suppress(NotFound):
@@ -304,15 +317,3 @@ def without(device: Device, attribute: str) -> Device:
 def gated(device: Device) -> Device:
     """Return the device with a binding condition that nobody but an ordered fault ever answers."""
     return device | {"bindingConditions": [NEVER], "bindingFailureConditions": [FAILS]}
-
-
-def half_way(driver: str, node: Mapping[str, Any], found: list[Device]) -> list[dict[str, Any]]:
-    """Return a pool caught between generations: of the new one only the first of two slices is there.
-
-    The newest generation alone counts and is incomplete, so nothing of it can be allocated
-    (observed on Kubernetes 1.36.3).
-    """
-    first = slices(driver, node, found[: (len(found) + 1) // 2], generation=2)[:1]
-    for each in first:
-        each["spec"]["pool"]["resourceSliceCount"] = 2
-    return [*first, *slices(driver, node, found)[1:]]

@@ -23,12 +23,22 @@ MANAGER = "inference.dra-lab"
 
 GPU_PLUGIN_IMAGE = "(^|/)(dra-driver-nvidia-gpu|k8s-dra-driver-gpu)([:@]|$)"
 MODEL_SERVER_IMAGE = "vllm"
-# jq, evaluated by kwok on the pod; it yields text because selectors compare text.
-PLAYED_BY_LAB = (
-    f'if any(.spec.containers[]; .image | test("{MODEL_SERVER_IMAGE}")) or '
-    f'(any(.spec.containers[]; (.name == "gpus") and (.image | test("{GPU_PLUGIN_IMAGE}"))))'
-    ' then "lab" else "kwok" end'
-)
+
+
+def played_by_lab(own_images: str) -> str:
+    """Return the expression (jq, evaluated by kwok on the pod) that says who starts a pod's containers.
+
+    It yields text because selectors compare text.
+    """
+    mine = [
+        f'any(.spec.containers[]; .image | test("{MODEL_SERVER_IMAGE}"))',
+        f'any(.spec.containers[]; (.name == "gpus") and (.image | test("{GPU_PLUGIN_IMAGE}")))',
+    ]
+    if own_images:
+        mine.append(f'any(.spec.containers[], .spec.initContainers[]?; .image | startswith("{own_images}"))')
+    return f'if {" or ".join(mine)} then "lab" else "kwok" end'
+
+
 NOT_DELETED = {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"}
 
 
@@ -185,14 +195,16 @@ POD_PREPARED = (
 POD_COMPLETES = NOW + containers("containerStatuses", "containers", COMPLETED) + "phase: Succeeded\n"
 
 
-def stages(*, lab_plays: bool) -> list[dict[str, Any]]:
+def stages(*, lab_plays: bool, own_images: str = "") -> list[dict[str, Any]]:
     """Return the Stage objects.
 
     :param lab_plays: whether the lab's own process decides on model servers and GPU drivers; without
         it kwok starts every pod at once.
+    :param own_images: what image references begin with that the lab's own process looks up first.
     """
+    player = played_by_lab(own_images)
     pending = [NOT_DELETED, is_in(".status.phase", "Pending"), is_not_in(READY, "True")]
-    by_kwok = [is_in(PLAYED_BY_LAB, "kwok")] if lab_plays else []
+    by_kwok = [is_in(player, "kwok")] if lab_plays else []
     found = [
         stage("node-ready", "Node", [is_not_in(READY, "True")], {"statusTemplate": NODE_READY}),
         stage("pod-run", "Pod", [*pending, *by_kwok], {"statusTemplate": POD_RUNS}),
@@ -215,14 +227,14 @@ def stages(*, lab_plays: bool) -> list[dict[str, Any]]:
     ]
     if lab_plays:
         unprepared = {"key": ".status.startTime", "operator": "DoesNotExist"}
-        by_lab = is_in(PLAYED_BY_LAB, "lab")
+        by_lab = is_in(player, "lab")
         found.append(
             stage("pod-prepare", "Pod", [*pending, unprepared, by_lab], {"statusTemplate": POD_PREPARED})
         )
     return found
 
 
-def install(api: Kubernetes, *, lab_plays: bool) -> None:
+def install(api: Kubernetes, *, lab_plays: bool, own_images: str = "") -> None:
     """Write the Stage objects; kwok follows at once."""
-    for each in stages(lab_plays=lab_plays):
+    for each in stages(lab_plays=lab_plays, own_images=own_images):
         api.apply(STAGES, each, field_manager=MANAGER, force=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._core import quantity
@@ -22,7 +21,9 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from ..hardware.drivers import accelerator_count
 from ..hardware.machines import ACCELERATOR
-from ..hardware.pod_status import RUNNING, STARTING, State, crashed, status
+from ..hardware.pod_status import RUNNING, STARTING, State, back_off, crashed, restarts_of, status
+from ..pod_logs import PodLogs
+from ..pulls import Pulls
 from ..store import Change, Key, key_of
 from ..work import Context, Work
 from .engine import Engine
@@ -31,7 +32,6 @@ from .ports import Ports
 from .startup import Hardware, Plan, is_model_server, lines, plan, settings_of
 
 PORT_FORWARDS = Resource("kwok.x-k8s.io", "v1alpha1", "portforwards", "PortForward")
-LOGS = Resource("kwok.x-k8s.io", "v1alpha1", "logs", "Logs")
 MANAGER = "inference.dra-lab"
 
 
@@ -43,23 +43,22 @@ class Playing:
     plan: Plan
     server: Server | None
     port: int
-    log: Path
     probed: bool
+    restarts: int = 0
 
 
 class ModelServers:
-    """All vLLM pods of the lab.
+    """All vLLM pods of the lab."""
 
-    :param directory: where the pods' logs lie, one file each.
-    """
-
-    def __init__(self, context: Context, directory: Path) -> None:
+    def __init__(self, context: Context, logs: PodLogs, pulls: Pulls) -> None:
         self._context = context
-        self._directory = directory
+        self._logs = logs
+        self._pulls = pulls
         self._ports = Ports()
         self._playing: dict[str, Playing] = {}
         self.work: Work[Key] = Work(context, self._reconcile)
         context.store.listen(self._changed)
+        pulls.told.append(self.work.add)
 
     def stop(self) -> None:
         self._ports.stop()
@@ -79,6 +78,8 @@ class ModelServers:
             return
         if not pod.get("status", {}).get("startTime"):
             return  # kwok has not prepared it yet
+        if self._pulls.waits(pod):
+            return
         uid = pod["metadata"]["uid"]
         playing = self._playing.get(uid)
         if playing is None:
@@ -97,18 +98,31 @@ class ModelServers:
             return None
         container = next(filter(is_model_server, containers(pod)))
         found = plan(settings_of(container), hardware_of(pod, node, [each for each in claims if each]))
-        meta = pod["metadata"]
-        log = self._directory / f"{meta['namespace']}_{meta['name']}_{meta['uid']}.log"
-        self._write(log, lines(found))
-        self._context.api.apply(LOGS, logs_object(meta, log), meta["namespace"], MANAGER, force=True)
+        self._logs.write(pod, *lines(found))
         if found.dies_with:
-            self._context.say(f"pod {meta['name']} dies: {found.dies_with}")
-            return Playing(container["name"], found, None, 0, log, probed=False)
-        return self._serve(pod, container, found, log)
+            self._context.say(f"pod {pod['metadata']['name']} dies: {found.dies_with}")
+            dead = Playing(container["name"], found, None, 0, probed=False, restarts=restarts_of(pod))
+            self._start_again_later(pod, dead)
+            return dead
+        return self._serve(pod, container, found)
 
-    def _serve(self, pod: Mapping[str, Any], container: Mapping[str, Any], found: Plan, log: Path) -> Playing:
+    def _start_again_later(self, pod: Mapping[str, Any], dead: Playing) -> None:
+        """Have a container that ended started again after its back-off; it will end again."""
+        uid, key = pod["metadata"]["uid"], key_of(dict(pod))
+
+        def again() -> None:
+            if self._playing.get(uid) is dead:
+                dead.restarts += 1
+                self._logs.write(pod, *lines(dead.plan))
+                self.work.add(key)
+                self._start_again_later(pod, dead)
+
+        self._context.loop.after(back_off(dead.restarts + 1), again)
+
+    def _serve(self, pod: Mapping[str, Any], container: Mapping[str, Any], found: Plan) -> Playing:
         meta, key = pod["metadata"], key_of(dict(pod))
-        server = Server(Engine(found, self._context.loop.clock), lambda line: self._write(log, [line]))
+        clock = self._context.loop.clock
+        server = Server(Engine(found, clock), lambda line: self._logs.write(pod, line))
         port = self._ports.open(server.serve)
         forward = forward_object(meta, port)
         self._context.api.apply(PORT_FORWARDS, forward, meta["namespace"], MANAGER, force=True)
@@ -116,7 +130,7 @@ class ModelServers:
         seconds = 0.0 if was_ready(pod) else found.profile.load_seconds(found.model)
         self._context.loop.after(seconds, lambda: self._loaded(server, key))
         probed = "readinessProbe" in container or "startupProbe" in container
-        return Playing(container["name"], found, server, port, log, probed)
+        return Playing(container["name"], found, server, port, probed)
 
     def _loaded(self, server: Server, key: Key) -> None:
         server.ready = True
@@ -126,7 +140,7 @@ class ModelServers:
         """Write the pod's status: ready with its model where a probe asks, at once where none does."""
         state: State
         if playing.server is None:
-            state = crashed(playing.plan.dies_with)
+            state = crashed(playing.plan.dies_with, playing.restarts)
         else:
             state = RUNNING if playing.server.ready or not playing.probed else STARTING
         now = self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -146,20 +160,11 @@ class ModelServers:
             return
         if playing.port:
             self._ports.close(playing.port)
-        playing.log.unlink(missing_ok=True)
-        for resource in (PORT_FORWARDS, LOGS):
             with suppress(NotFound):
-                self._context.api.delete(resource, meta["name"], meta["namespace"])
+                self._context.api.delete(PORT_FORWARDS, meta["name"], meta["namespace"])
 
     def _claim(self, pod: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
         return self._context.store.get(CLAIMS, name, pod["metadata"]["namespace"])
-
-    def _write(self, log: Path, texts: Iterable[str]) -> None:
-        """Append lines in the format of the container runtime interface, which kwok reads."""
-        now = self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        self._directory.mkdir(parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8") as file:
-            file.writelines(f"{now} stdout F {text}\n" for text in texts)
 
     def view(self) -> list[dict[str, Any]]:
         """Return the servers there are, for ``dra-lab status``."""
@@ -229,10 +234,3 @@ def forward_object(meta: Mapping[str, Any], port: int) -> dict[str, Any]:
     """Return the kwok object that sends every port-forward of a pod to a port of this machine."""
     target = {"target": {"address": "127.0.0.1", "port": port}}
     return {"metadata": {"name": meta["name"]}, "spec": {"forwards": [target]}}
-
-
-def logs_object(meta: Mapping[str, Any], log: Path) -> dict[str, Any]:
-    return {
-        "metadata": {"name": meta["name"]},
-        "spec": {"logs": [{"logsFile": str(log), "follow": True}]},
-    }

@@ -23,8 +23,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from ..google.catalogue import UnknownMachineType, machine_type
 from ..hardware.devices import Device, cpu_set
-from ..hardware.drivers import BY_NAME, arguments, slices
-from ..hardware.publishing import half_way
+from ..hardware.drivers import BY_NAME, arguments, half_way, slices
 from . import protocol
 from .claims import (
     CPU,

@@ -109,6 +109,40 @@ def test_gpu_image_on_cpus_dies_visibly(machines, hardware):
     machines.until(lambda: waiting_reason(machines, pod) == "CrashLoopBackOff", "a crash loop")
     last = machines.ask(lambda: machines.seen_pod(pod))["status"]["containerStatuses"][0]["lastState"]
     assert last["terminated"]["message"] == "RuntimeError: Failed to infer device type"
+    machines.until(lambda: restarts(machines, pod) >= 3, "three restarts")
+
+
+def restarts(machines, pod):
+    return machines.seen_pod(pod)["status"]["containerStatuses"][0]["restartCount"]
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        pytest.param("gpu", ["driver gpu.nvidia.com on node", "published, devices: 1"], id="gpu-driver"),
+        pytest.param("cpu", ["driver dra.cpu on node", "published, devices: 1"], id="cpu-driver"),
+    ],
+)
+def test_log_of_a_driver_says_what_it_published(machines, lab_binaries, hardware, select, expected):
+    _unused, labels = hardware[select]
+    (node,) = machines.nodes(labels[NODE_POOL])
+    (pod,) = [
+        each["metadata"]["name"]
+        for each in machines.store.all(PODS)
+        if each["spec"].get("nodeName") == node["metadata"]["name"]
+        and each["spec"]["containers"][0]["name"] in ("gpus", "dracpu")
+    ]
+    command = kubectl(machines, lab_binaries, "logs", "-n", "kube-system", pod)
+    log = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert all(words in log for words in expected), log
+
+
+def test_log_of_any_other_pod_says_that_there_is_none(machines, lab_binaries, hardware):
+    pod = machines.pod(select=hardware["cpu"][1])
+    machines.until(lambda: ready(machines, pod), f"{pod} ready")
+    command = kubectl(machines, lab_binaries, "logs", pod)
+    log = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert log.startswith("This container is not run")
 
 
 def pods_on(machines, select):
