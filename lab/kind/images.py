@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The product's own images for a cluster: built from the collection's files, tagged by their content.
 
-The base is the Python image of Docker Hub where it can be pulled. Otherwise it is a Debian with the
-packages of all Dockerfiles beside it, so that the same Dockerfiles build without a network.
+The base is the Python image of Docker Hub where it can be pulled. Otherwise it is a Debian, with the
+packages of all Dockerfiles beside it where they are installed, so that the same Dockerfiles build without
+a network.
 """
 
 from __future__ import annotations
@@ -40,6 +41,20 @@ class Image:
     name: str
     dockerfile: str
     arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bases:
+    """A Python to run on, and one that packages can be installed on; the same where there is a network."""
+
+    bare: str
+    with_packages: str
+
+    def arguments(self, dockerfile: str) -> dict[str, str]:
+        """Return the build arguments; a Dockerfile of one stage runs where it installs."""
+        if "ARG PACKAGES_BASE" in dockerfile:
+            return {"BASE": self.bare, "PACKAGES_BASE": self.with_packages}
+        return {"BASE": self.with_packages}
 
 
 IMAGES = (
@@ -79,12 +94,12 @@ def ensure(docker: Docker, home: Path, wanted: Mapping[str, str], say: Say, *, p
     """Have every image under its reference in ``wanted``, building what is missing."""
     missing = [image for image in IMAGES if not docker.has_image(wanted[image.name])]
     if missing:
-        base = _base(docker, home, say, pull=pull)
+        bases = _bases(docker, home, say, pull=pull)
         for image in missing:
-            _build(docker, image, base, wanted[image.name], say)
+            _build(docker, image, bases, wanted[image.name], say)
 
 
-def _build(docker: Docker, image: Image, base: str, reference: str, say: Say) -> None:
+def _build(docker: Docker, image: Image, bases: Bases, reference: str, say: Say) -> None:
     say(f"image: building {reference}")
     text = (COLLECTION / image.dockerfile).read_text()
     with tempfile.TemporaryDirectory() as scratch:
@@ -96,22 +111,24 @@ def _build(docker: Docker, image: Image, base: str, reference: str, say: Say) ->
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copyfile(source, target)
-        debian.build(docker, Path(scratch), text, reference, BASE=base, **image.arguments)
+        given = bases.arguments(text) | image.arguments
+        debian.build(docker, Path(scratch), text, reference, **given)
     debian.remove_older(docker, reference)
 
 
-def _base(docker: Docker, home: Path, say: Say, *, pull: bool) -> str:
+def _bases(docker: Docker, home: Path, say: Say, *, pull: bool) -> Bases:
     if pull and docker.pull(PYTHON_IMAGE):
-        return PYTHON_IMAGE
+        return Bases(PYTHON_IMAGE, PYTHON_IMAGE)
+    bare = debian.PYTHON_BASE.reference
     reference = f"{debian.LOCAL}/python:{debian.digest([debian.PYTHON_BASE.reference, *REQUIREMENTS])}"
-    if docker.has_image(reference):
-        return reference
+    if docker.has_image(reference) and docker.has_image(bare):
+        return Bases(bare, reference)
     say(f"image: {PYTHON_IMAGE} can't be pulled; building {reference}")
     bare = debian.debootstrapped(docker, debian.PYTHON_BASE, home, say)
     with tempfile.TemporaryDirectory() as scratch:
         _download(Path(scratch))
         debian.build(docker, Path(scratch), OFFLINE_BASE, reference, DEBIAN=bare)
-    return reference
+    return Bases(bare, reference)
 
 
 def _download(directory: Path) -> None:

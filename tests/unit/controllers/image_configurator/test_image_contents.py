@@ -54,5 +54,6 @@ def test_files_of_the_image_are_enough(tmp_path):
 
 def test_image_is_pinned_by_argument_and_not_root():
     text = DOCKERFILE.read_text()
-    assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${BASE}", "${BASE}"]
+    assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${PACKAGES_BASE}", "${BASE}"]
+    assert "ARG PACKAGES_BASE=${BASE}" in text
     assert "USER 65532" in text
