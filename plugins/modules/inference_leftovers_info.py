@@ -16,6 +16,8 @@ description:
     It is not asked where Google says that the cluster does not exist, because nothing in it can exist then.
   - Says for what is left what it costs per hour, as far as the plan states prices.
   - Finding something is never a failure. What could not be asked is a warning, and RV(clean) is then false.
+  - With O(objects) recorded objects are judged in the place of Kubernetes. They show what was left, and RV(clean) is always false then,
+    because what a dump lacks may exist all the same.
 options:
   plan:
     description:
@@ -65,6 +67,7 @@ options:
     default: 0
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
+  - inference.dra.kubernetes.dump
   - inference.dra.google
   - inference.dra.google.container
   - inference.dra.attributes
@@ -106,6 +109,12 @@ EXAMPLES = r"""
     kubeconfig: ~/.kube/config
     deployment: vllm-fungible
     releases: [dra-driver-nvidia-gpu, dra-driver-cpu]
+
+- name: See what was left when a dump was taken
+  inference.dra.inference_leftovers_info:
+    plan: "{{ inference_plan }}"
+    objects: support/dump.yaml
+    now: "2026-08-01T12:00:00Z"
 """
 
 RETURN = r"""
@@ -159,7 +168,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.dra.plugins.module_utils._glue.google import google_spec
 from ansible_collections.inference.dra.plugins.module_utils._glue.leftovers import leftovers
 from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, run
-from ansible_collections.inference.dra.plugins.module_utils._glue.spec import kubernetes_spec
+from ansible_collections.inference.dra.plugins.module_utils._glue.spec import dump_spec, kubernetes_spec
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 
 
@@ -178,7 +187,7 @@ def argument_spec() -> dict[str, Any]:
         "daemon_sets": {"type": "list", "elements": "str"},
         "wait_seconds": {"type": "int", "default": 0},
     }
-    return kubernetes_spec() | google_spec() | own
+    return kubernetes_spec() | dump_spec() | google_spec() | own
 
 
 def work(module: Module) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from .node_pools import node_counts, read
+from .objects import parse_time
 from .operations import Operation
 from .verdict import Verdict
 
@@ -173,22 +175,32 @@ def _asked(claim: Mapping[str, Any], classes: set[str]) -> bool:
     return any(name in classes for name in wanted)
 
 
-def object_leftovers(kind: str, objects: Iterable[Mapping[str, Any]]) -> list[Leftover]:
-    """Return API objects as leftovers; Helm's release Secrets under the name of the release."""
+def object_leftovers(kind: str, objects: Iterable[Mapping[str, Any]], now: datetime) -> list[Leftover]:
+    """Return API objects as leftovers; Helm's release Secrets under the name of the release.
+
+    :param now: aware; tells for how long an object has been on its way out.
+    """
     found = []
     for each in objects:
         meta = each["metadata"]
-        held = ", ".join(meta.get("finalizers") or ()) if meta.get("deletionTimestamp") else ""
         name = (meta.get("labels") or {}).get("name", "") if kind == "Release" else ""
         found.append(
             Leftover(
                 kind,
                 name or meta["name"],
                 meta.get("namespace", ""),
-                detail=f"being deleted, held by {held}" if held else "",
+                detail=_being_deleted(meta, now),
             )
         )
     return list({each.subject: each for each in found}.values())
+
+
+def _being_deleted(meta: Mapping[str, Any], now: datetime) -> str:
+    since = parse_time(meta.get("deletionTimestamp"))
+    if since is None:
+        return ""
+    held = ", ".join(meta.get("finalizers") or ()) or "its grace period"
+    return f"being deleted for {max(0, int((now - since).total_seconds()))} s, held by {held}"
 
 
 def summary(leftovers: Iterable[Leftover]) -> dict[str, Any]:

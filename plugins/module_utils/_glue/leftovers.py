@@ -35,14 +35,13 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SECRETS,
     SLICES,
     Forbidden,
-    Kubernetes,
     KubernetesError,
-    NotFound,
     Resource,
 )
 
 from .google import google_failures, refuse_problems
-from .result import Module
+from .objects import NOT_SERVED, Cluster, Source, source_from
+from .result import Module, ModuleFailure
 
 LOOK_SECONDS, PAUSE_SECONDS = 60.0, 2.0
 NOT_SAID = ("permission", "not_enabled")
@@ -60,6 +59,7 @@ class Look:
         self.verdicts: list[Verdict] = []
         self.asked: list[str] = []
         self.nodes: dict[str, int] | None = None
+        self.now = clock.now()
 
     def result(self) -> dict[str, Any]:
         """Return the module's result."""
@@ -114,62 +114,75 @@ class Look:
     def _kubernetes(self) -> None:
         """Ask the cluster; where it can't be reached, say so instead of calling it empty."""
         try:
-            api = Kubernetes.connect(self.params, self.clock)
-            api = api.within(Deadline(self.clock, LOOK_SECONDS))
-            self.nodes = count_nodes(api.list(NODES))
+            source, self.now = source_from(self.params, self.clock)
+            if isinstance(source, Cluster):
+                source = Cluster(source.api.within(Deadline(self.clock, LOOK_SECONDS)))
+            nodes = list(source.read(NODES))
         except (ConnectionFailed, KubernetesError) as problem:
             self._not_said(self._subject, f"its API server: {problem}")
             return
+        if nodes or source.is_complete:
+            self.nodes = count_nodes(nodes)
+        self._all_kinds(source)
+        if not source.is_complete:
+            self._not_said(self._subject, "a dump holds what is left, and proves nothing about what it lacks")
+
+    def _all_kinds(self, source: Source) -> None:
         drivers = [each["driver"] for each in self.plan.get("slices") or ()]
         classes = [each["name"] for each in self.plan.get("device_classes") or ()]
         compute_class = (self.plan.get("compute_class") or {}).get("metadata", {}).get("name", "")
-        self._named(api, DEPLOYMENTS, [self.params["deployment"]], self.params["namespace"])
-        self._named(api, DEPLOYMENTS, [self.params["controller"]], self.params["driver_namespace"])
-        self._named(api, COMPUTE_CLASSES, [compute_class])
-        self._named(api, DEVICE_CLASSES, classes)
-        self._named(api, DAEMON_SETS, self.params["daemon_sets"], self.params["driver_namespace"])
-        self._listed("ResourceClaim", claims_of(self._all(api, CLAIMS), drivers, classes))
-        template = f"app={self.params['deployment']}"
+        self._named(source, DEPLOYMENTS, [self.params["deployment"]], self.params["namespace"])
+        self._named(source, DEPLOYMENTS, [self.params["controller"]], self.params["driver_namespace"])
+        self._named(source, COMPUTE_CLASSES, [compute_class])
+        self._named(source, DEVICE_CLASSES, classes)
+        self._named(source, DAEMON_SETS, self.params["daemon_sets"], self.params["driver_namespace"])
+        self._listed("ResourceClaim", claims_of(self._all(source, CLAIMS), drivers, classes))
+        template = {"app": self.params["deployment"]}
         self._listed(
-            "ResourceClaimTemplate",
-            self._all(api, CLAIM_TEMPLATES, self.params["namespace"], label_selector=template),
+            "ResourceClaimTemplate", self._all(source, CLAIM_TEMPLATES, self.params["namespace"], template)
         )
-        for driver in drivers:
-            self._listed("ResourceSlice", self._all(api, SLICES, field_selector=f"spec.driver={driver}"))
+        if drivers:
+            slices = self._all(source, SLICES)
+            self._listed("ResourceSlice", [each for each in slices if each["spec"].get("driver") in drivers])
         for release in self.params["releases"] or ():
-            self._release(api, release, self.params["driver_namespace"])
+            self._release(source, release, self.params["driver_namespace"])
 
-    def _release(self, api: Kubernetes, release: str, namespace: str) -> None:
+    def _release(self, source: Source, release: str, namespace: str) -> None:
         """Find Helm's record of a release, and DaemonSets of it that outlived the record."""
-        record = self._all(api, SECRETS, namespace, label_selector=f"owner=helm,name={release}")
+        record = self._all(source, SECRETS, namespace, {"owner": "helm", "name": release})
         self._listed("Release", record)
-        instance = f"app.kubernetes.io/instance={release}"
-        self._listed("DaemonSet", self._all(api, DAEMON_SETS, namespace, label_selector=instance))
+        instance = {"app.kubernetes.io/instance": release}
+        self._listed("DaemonSet", self._all(source, DAEMON_SETS, namespace, instance))
 
     def _listed(self, kind: str, objects: Sequence[Mapping[str, Any]]) -> None:
-        self.found += object_leftovers(kind, objects)
+        self.found += object_leftovers(kind, objects, self.now)
 
     def _named(
-        self, api: Kubernetes, resource: Resource, names: Sequence[str] | None, namespace: str = ""
+        self, source: Source, resource: Resource, names: Sequence[str] | None, namespace: str = ""
     ) -> None:
         wanted = {name for name in names or () if name}
         if wanted:
-            objects = self._all(api, resource, namespace)
+            objects = self._all(source, resource, namespace)
             self._listed(resource.kind, [each for each in objects if each["metadata"]["name"] in wanted])
 
     def _all(
-        self, api: Kubernetes, resource: Resource, namespace: str = "", **selectors: str
-    ) -> list[dict[str, Any]]:
+        self,
+        source: Source,
+        resource: Resource,
+        namespace: str = "",
+        labels: Mapping[str, str] | None = None,
+    ) -> list[Mapping[str, Any]]:
         """Return the objects of a kind; an API that is not served has none."""
         if resource.plural not in self.asked:
             self.asked.append(resource.plural)
         try:
-            return list(api.list(resource, namespace if resource.namespaced else "", **selectors))
-        except NotFound:
-            return []
+            return list(source.read(resource, namespace if resource.namespaced else "", labels))
         except Forbidden as problem:
             self._not_said(f"{resource.kind} {namespace or '*'}", str(problem))
-            return []
+        except ModuleFailure as problem:
+            if problem.reason != NOT_SERVED:
+                raise
+        return []
 
     def _not_said(self, subject: str, observed: str) -> None:
         self.verdicts.append(

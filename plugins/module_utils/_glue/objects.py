@@ -20,6 +20,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from .result import ModuleFailure
 
+NOT_SERVED = "ApiNotServed"
+
 
 class Source(Protocol):
     """Reads the objects of a kind; an absent API is an empty one."""
@@ -27,8 +29,10 @@ class Source(Protocol):
     is_complete: bool
     """Whether a kind of which nothing is found has no objects; a dump may just not hold them."""
 
-    def read(self, resource: Resource, namespace: str = "") -> Iterator[Mapping[str, Any]]:
-        """Yield the objects of a namespace, or of all of them."""
+    def read(
+        self, resource: Resource, namespace: str = "", labels: Mapping[str, str] | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the objects of a namespace, or of all of them; only those that have the labels."""
 
 
 class Cluster:
@@ -39,9 +43,12 @@ class Cluster:
     def __init__(self, api: Kubernetes) -> None:
         self.api = api
 
-    def read(self, resource: Resource, namespace: str = "") -> Iterator[Mapping[str, Any]]:
+    def read(
+        self, resource: Resource, namespace: str = "", labels: Mapping[str, str] | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        selector = ",".join(f"{name}={value}" for name, value in (labels or {}).items())
         try:
-            yield from self.api.list(resource, namespace)
+            yield from self.api.list(resource, namespace, selector)
         except NotFound as error:
             if resource.group == "resource.k8s.io":
                 raise self._not_served(resource) from error
@@ -55,7 +62,7 @@ class Cluster:
         return ModuleFailure(
             f"Listing {resource.plural}: the cluster serves {resource.group} in versions: {versions}; "
             f"{resource.version} is needed. Kubernetes 1.34 and newer serve it.",
-            "ApiNotServed",
+            NOT_SERVED,
         )
 
 
@@ -67,9 +74,13 @@ class Dump:
     def __init__(self, objects: Sequence[Any]) -> None:
         self._by_kind = split(objects)
 
-    def read(self, resource: Resource, namespace: str = "") -> Iterator[Mapping[str, Any]]:
+    def read(
+        self, resource: Resource, namespace: str = "", labels: Mapping[str, str] | None = None
+    ) -> Iterator[Mapping[str, Any]]:
         for item in self._by_kind.get(resource.kind, []):
-            if namespace in ("", item.get("metadata", {}).get("namespace", "default")):
+            meta = item.get("metadata", {})
+            has = (meta.get("labels") or {}).items()
+            if namespace in ("", meta.get("namespace", "default")) and (labels or {}).items() <= has:
                 yield item
 
 

@@ -9,6 +9,8 @@ import itertools
 
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._glue.result import ModuleFailure
+from ansible_collections.inference.dra.plugins.module_utils._glue.waiting import wait, wait_spec
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIM_TEMPLATES,
@@ -93,13 +95,22 @@ def test_wait_from_nothing_to_running(service, ask):
     assert (result["failed"], result["reached"], result["states"]) == (False, 2, {"ready": 2})
 
 
-def test_wait_gives_up_where_a_condition_failed(service, ask):
+def test_wait_ends_at_once_with_a_condition_that_fails(service, kubeconfig):
     service.create(1)
-    service.open_gate(service.allocated(1)[0], FAILED)
-    result = ask("resource_claim_wait", deployment="vllm", timeout_seconds=30)
-    # The scheduler takes a failed allocation back and starts anew; both are told within the time.
-    assert result["failed"]
-    assert result["reason"] in {"BindingConditionFailed", "TimedOut"}
+    told = []
+
+    def fail_when_allocated(line: str) -> None:
+        told.append(line)
+        if ": allocated" in line:
+            service.open_gate(service.allocated(1)[0], FAILED)
+
+    defaults = {name: option.get("default") for name, option in wait_spec().items()}
+    wanted = {"kubeconfig": kubeconfig, "namespace": service.namespace, "deployment": "vllm"}
+    with pytest.raises(ModuleFailure) as gave_up:
+        wait(defaults | wanted, SystemClock(), fail_when_allocated, check_mode=False)
+    # Seen where it is written: the scheduler itself looks every five seconds.
+    assert gave_up.value.reason == "BindingConditionFailed"
+    assert ": failed" in told[-1]
 
 
 def test_wait_returns_what_was_last_seen_at_its_deadline(service, ask):
@@ -145,6 +156,11 @@ def test_dump_is_judged_as_the_cluster_is(service, ask, verify):
         assert recorded == ask(module, now=dump["now"], **options)
     options = {"expectations": EXPECTED, "fail_on": "never"}
     assert run_module("resource_slice_verify", **dump, **options) == verify(*EXPECTED, fail_on="never")
+    plan = {"slices": EXPECTED, "device_classes": [{"name": GPU}, {"name": CPU}]}
+    named = {"plan": plan, "deployment": "vllm", "now": dump["now"]}
+    recorded = run_module("inference_leftovers_info", namespace=service.namespace, **dump | named)
+    assert len(recorded["leftovers"]) > len(KINDS) / 2
+    assert recorded["leftovers"] == ask("inference_leftovers_info", **named)["leftovers"]
 
 
 def test_drivers_publish_what_is_expected(verify):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from decimal import Decimal
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ansible_collections.inference.dra.plugins.module_utils._core import leftovers
 from ansible_collections.inference.dra.plugins.module_utils._core.operations import Operation
 
+NOW = datetime(2026, 11, 30, 16, 1, 15, tzinfo=timezone.utc)
 PRICES = leftovers.Prices({"gpu-pool": Decimal("0.341"), "cpu-pool": Decimal("0.254")})
 PLAN = {
     "nodes": [
@@ -122,9 +124,9 @@ def test_claims_of_our_drivers(one, ours):
 def test_what_keeps_an_object_is_said():
     body = claim("a")
     body["metadata"] |= {"deletionTimestamp": "2026-11-30T16:00:00Z", "finalizers": ["resource.k8s.io/x"]}
-    (found,) = leftovers.object_leftovers("ResourceClaim", [body])
+    (found,) = leftovers.object_leftovers("ResourceClaim", [body], NOW)
     assert found.verdict().sentence() == (
-        "ResourceClaim llm/a: exists, being deleted, held by resource.k8s.io/x"
+        "ResourceClaim llm/a: exists, being deleted for 75 s, held by resource.k8s.io/x"
     )
 
 
@@ -139,7 +141,7 @@ def test_a_release_counts_once_however_many_revisions_it_has():
         }
         for revision in (1, 2)
     ]
-    assert [each.subject for each in leftovers.object_leftovers("Release", records)] == [
+    assert [each.subject for each in leftovers.object_leftovers("Release", records, NOW)] == [
         "Release kube-system/dra"
     ]
 
@@ -157,7 +159,7 @@ def test_the_sum_and_what_is_beside_it():
         ),
         *leftovers.repository_leftovers("images", {"sizeBytes": "7"}),
         *leftovers.repository_leftovers("gone", None),
-        *leftovers.object_leftovers("ResourceClaim", [claim("a")]),
+        *leftovers.object_leftovers("ResourceClaim", [claim("a")], NOW),
     ]
     result = leftovers.summary(found)
     assert result["usd_per_hour"] == "0.9360"

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.inference.dra.plugins.module_utils._core.claim_report import Choice, ClaimReport
+from ansible_collections.inference.dra.plugins.module_utils._core.objects import split
 from ansible_collections.inference.dra.plugins.module_utils._core.verdict import Verdict
 from ansible_collections.inference.dra.plugins.module_utils._core.waiting import (
     HOPELESS,
@@ -22,8 +23,11 @@ from ansible_collections.inference.dra.plugins.module_utils._core.workload_repor
     Selection,
     Snapshot,
     WorkloadReport,
+    judge,
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.workloads import ClaimIndex
+
+from .dra_objects import NOW, claim, consumer, gate_result, image_config, owned_by, pod
 
 NOTHING = Snapshot(ClaimIndex(()))
 STATES = ("not_generated", "pending", "allocated", "ready", "failed", "deleting", "unusable")
@@ -106,3 +110,28 @@ def test_line_says_what_was_chosen_where_and_how_long_it_may_take():
         seconds_left=42,
     )
     assert line(claim) == "c0: allocated, gpu on node-a, 42 s left to bind"
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (image_config("img", container="server"), "ImageConfigContainerMissing"),
+        (image_config("a b"), "ImageConfigInvalid"),
+        (image_config("img"), ""),
+    ],
+    ids=["unknown-container", "bad-image", "right"],
+)
+def test_a_wrong_image_config_ends_the_wait_before_any_condition_fails(config, reason):
+    """The configurator tells its refusal again only at ever longer intervals."""
+    entry = {"name": "hardware", "resourceClaimName": "claim-a"}
+    waits = claim(
+        results=[gate_result()],
+        configs=[config],
+        consumers=[consumer()],
+        owner=owned_by(),
+        pod_claim="hardware",
+    )
+    snapshot = Snapshot.from_objects(split([pod(generated=[entry]), waits]))
+    selection = Selection("llm", pods=("pod-a",))
+    seen = progress(judge(snapshot, selection, now=NOW), snapshot, selection, "ready")
+    assert [each.reason for each in seen.hopeless] == ([reason] if reason else [])
