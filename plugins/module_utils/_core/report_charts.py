@@ -46,11 +46,7 @@ def course(steps: Sequence[Json], names: Sequence[str]) -> str:
         if top != base:
             parts.append(f"<path class='area {color(name, names)}' d='{_area(frame, base, top)}'/>")
             if top[-1] > base[-1]:
-                middle = (top[-1] + base[-1]) / 2 / frame.most * 100
-                what = f"{top[-1] - base[-1]} {escape(name or 'nothing yet')}"
-                labels.append(
-                    f"<span class='end mark {color(name, names)}' style='bottom:{middle:.1f}%'>{what}</span>"
-                )
+                labels.append(_label(name, base[-1], top[-1], frame, names))
         base = top
     parts.append(f"<path class='asked' d='{_asked(frame)}'/>")
     return (
@@ -59,6 +55,13 @@ def course(steps: Sequence[Json], names: Sequence[str]) -> str:
         f"<title>Replicas that serve, by hardware, over time</title>{''.join(parts)}</svg>"
         f"{_axes(frame)}{''.join(labels)}</div>"
     )
+
+
+def _label(name: str, low: int, high: int, frame: Frame, names: Sequence[str]) -> str:
+    """Return the words at the end of a band, at half its height."""
+    said = f"{high - low} {escape(name or 'nothing yet')}"
+    place = f"bottom:{(low + high) / 2 / frame.most * 100:.1f}%"
+    return f"<span class='end mark {color(name, names)}' style='{place}' title='{said}'>{said}</span>"
 
 
 @dataclass(frozen=True)

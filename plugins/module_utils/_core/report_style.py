@@ -19,6 +19,7 @@ html{-webkit-text-size-adjust:100%}
 body{margin:0 auto;max-width:70rem;padding:3.5rem 2rem 5rem;background:var(--paper);color:var(--ink);
 font:1rem/1.55 ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
 font-variant-numeric:tabular-nums}
+h1,h2,p,dd,td,summary{overflow-wrap:anywhere}
 h1{font-size:clamp(1.75rem,5vw,2.75rem);line-height:1.15;letter-spacing:-.022em;font-weight:650;
 margin:.5rem 0 .9rem;
 text-wrap:balance}
@@ -49,13 +50,13 @@ th:last-child,td:last-child{padding-right:0}
 th.n,td.n{text-align:right;white-space:nowrap}
 .line{white-space:nowrap}
 tr.sum td{font-weight:600}
-.mark{white-space:nowrap}
+.mark{overflow-wrap:anywhere}
 .mark::before{content:"";display:inline-block;width:.62em;height:.62em;border-radius:.18em;
 background:var(--c);
 margin-right:.5em;vertical-align:.02em}
 .a0{--c:var(--a0)}.a1{--c:var(--a1)}.a2{--c:var(--a2)}.a3{--c:var(--a3)}.a4{--c:var(--a4)}.a5{--c:var(--a5)}
 .a6{--c:var(--a6)}.a7{--c:var(--a7)}.ax{--c:var(--ax)}
-h1 .on{color:var(--c);white-space:nowrap}
+h1 .on{color:var(--c);overflow-wrap:anywhere}
 .counts{display:flex;flex-wrap:wrap;gap:0 1rem}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;font-size:.8125rem;color:var(--soft);margin:0 0 1rem}
 .legend i{display:inline-block;width:.7em;height:.7em;border-radius:.18em;background:var(--ink);
@@ -73,7 +74,8 @@ vertical-align:.25em}
 .course .y{right:calc(100% + .6rem);transform:translateY(50%)}
 .course .x{top:calc(100% + .55rem);transform:translateX(-50%)}
 .course .x.first{transform:none}
-.course .end{left:calc(100% + .7rem);transform:translateY(50%);color:var(--ink);font-size:.8125rem}
+.course .end{left:calc(100% + .7rem);width:4.8rem;transform:translateY(50%);color:var(--ink);
+font-size:.8125rem;line-height:1.2;overflow:hidden;text-overflow:ellipsis}
 .lanes{display:grid;gap:.45rem;font-size:.8125rem}
 .lane{display:grid;grid-template-columns:9.5rem minmax(0,1fr) 3.25rem;gap:0 .9rem;align-items:center}
 .lane .who{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
@@ -87,7 +89,7 @@ border-right:0}
 .scale span:first-child{transform:none}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr));gap:1.75rem 3rem;
 margin-bottom:2rem}
-.bars{display:grid;grid-template-columns:max-content minmax(0,1fr) max-content;gap:.4rem .8rem;
+.bars{display:grid;grid-template-columns:fit-content(45%) minmax(0,1fr) max-content;gap:.4rem .8rem;
 align-items:center;font-size:.875rem}
 .bars .room{position:relative;height:.8rem}
 .bars .room i{position:absolute;left:0;top:0;bottom:0;background:var(--c);border-radius:.15rem;
@@ -116,7 +118,7 @@ body{padding:2rem 1.1rem 3.5rem}
 section{grid-template-columns:minmax(0,1fr);padding:1.5rem 0 1.75rem}
 section>header{margin-bottom:.4rem}
 .figures{grid-template-columns:1fr 1fr;margin:2rem 0}
-.course{margin-right:4.2rem}
+.course{margin-right:4.2rem}.course .end{width:3.5rem}
 .lane{grid-template-columns:minmax(0,1fr) auto;gap:.15rem .5rem}
 .lane .track{grid-row:2;grid-column:1/-1}.lane .took{grid-row:1;grid-column:2}
 .scale{display:none}
@@ -128,7 +130,7 @@ text-align:left;white-space:normal}
 table.listed td::before{content:attr(data-head);color:var(--soft);font-size:.8125rem;line-height:1.9}
 table.listed td:first-child{display:block;font-weight:550;padding-bottom:.3rem}
 table.listed td:first-child::before{content:none}
-table.listed .small{font-weight:400}
+table.listed .small{font-weight:400}table.listed .line{white-space:normal}
 dl.facts{grid-template-columns:minmax(0,1fr);gap:0}dl.facts dd{margin-bottom:.5rem}
 td,th{padding-right:.75rem}
 }
