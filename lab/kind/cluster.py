@@ -228,10 +228,22 @@ class Clusters:
     def down(self, name: str) -> list[str]:
         """Remove the cluster and everything that was only there for it; return what was done."""
         with self._lock():
-            if self.record(name) is None:
-                self.state(name, 0)  # refuses somebody else's
-                return []
-            return self._forget(name)
+            if self.record(name) is not None:
+                return self._forget(name)
+            self.state(name, 0)  # refuses somebody else's
+            # A private daemon without a cluster is what an interrupted run left.
+            return [] if self.names() else self._leave(find(self.directory), made_network=False)
+
+    @contextlib.contextmanager
+    def docker(self) -> Iterator[Docker]:
+        """Give a Docker for images alone; what that needed on the machine is undone afterwards."""
+        with self._lock():
+            host.remember(self.directory / "host.json")
+            try:
+                yield connect(self.directory, self.say)
+            finally:
+                if not self.names():
+                    self._leave(find(self.directory), made_network=False)
 
     def _forget(self, name: str) -> list[str]:
         docker, record, done = find(self.directory), self.record(name), []

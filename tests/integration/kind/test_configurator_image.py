@@ -20,13 +20,11 @@ def engine():
     reason = docker.obstacle(home())
     if reason:
         pytest.skip(reason)
-    was_there = docker.find(home())
-    found = docker.connect(home())
-    images.ensure(found, home(), images.references() | {"image-configurator": REFERENCE}, print, pull=False)
-    yield found
-    found.run("image", "rm", REFERENCE)
-    if not was_there and not found.run("ps", "--quiet") and not Clusters(home(), print).names():
-        docker.Daemon(home()).stop()
+    with Clusters(home(), print).docker() as found:
+        wanted = images.references() | {"image-configurator": REFERENCE}
+        images.ensure(found, home(), wanted, print, pull=False)
+        yield found
+        found.run("image", "rm", REFERENCE)
 
 
 def test_it_is_small_and_nobody_is_root_in_it(engine):

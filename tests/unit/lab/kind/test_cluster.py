@@ -184,3 +184,18 @@ def test_no_docker_is_said_and_nothing_is_half_made(tmp_path, path):
     assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["lock"]
     assert found.names() == []
     assert found.leftovers("c") == []
+
+
+def test_a_private_daemon_that_an_interrupted_run_left_is_stopped(tmp_path, path, monkeypatch):
+    class Left:
+        running = True
+
+        def __init__(self, home, clock):
+            pass
+
+        def stop(self):
+            return True
+
+    found = clusters(tmp_path, path, listed=[])
+    monkeypatch.setattr(cluster, "Daemon", Left)
+    assert found.down("c") == ["stopped the private dockerd"]
