@@ -13,6 +13,8 @@ description:
   - Returns, for each live replica of a Deployment, its alternative, devices, node, node pool and image, when each step on the way
     was taken, and why it did not get an earlier alternative.
   - Returns the sizes of node pools as well, so that results of several moments tell the story of scaling.
+  - With O(plan), holds every replica to it. With O(replicas), predicts what so many replicas would have; with O(prediction), holds
+    what is there to what was predicted earlier.
 options:
   namespace:
     description: Namespace of the Deployment.
@@ -22,6 +24,15 @@ options:
     description: Name of the Deployment.
     type: str
     required: true
+  plan:
+    description: What P(inference.dra.inference_plan#filter) made of the alternatives.
+    type: dict
+  replicas:
+    description: The number of replicas to predict for. Needs O(plan).
+    type: int
+  prediction:
+    description: What an earlier call returned as RV(prediction). Needs O(plan).
+    type: dict
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - inference.dra.kubernetes.dump
@@ -45,6 +56,22 @@ EXAMPLES = r"""
     namespace: default
     deployment: vllm-fungible
   register: service
+
+- name: Predict what four replicas will have
+  inference.dra.inference_service_info:
+    namespace: default
+    deployment: vllm-fungible
+    plan: "{{ inference_plan }}"
+    replicas: 4
+  register: before
+
+- name: Hold them to it
+  inference.dra.inference_service_info:
+    namespace: default
+    deployment: vllm-fungible
+    plan: "{{ inference_plan }}"
+    prediction: "{{ before.prediction }}"
+  register: after
 
 - name: See what it ran on when a dump was taken
   inference.dra.inference_service_info:
@@ -84,6 +111,33 @@ node_pools:
   returned: success
   type: dict
   sample: {cpu-pool: 2, gpu-pool: 2}
+scale_ups:
+  description: What the autoscaler said last about each replica that it grew a pool for.
+  returned: success
+  type: list
+  elements: str
+prediction:
+  description: What O(replicas) replicas are expected to have.
+  returned: where O(replicas) is given
+  type: dict
+  contains:
+    replicas: {description: The number of replicas., type: int}
+    alternatives:
+      description: Replicas by alternative; those that find no devices under an empty name.
+      type: dict
+      sample: {cpu: 2, gpu: 2}
+    least: {description: The fewest of each that do not contradict the prediction., type: dict}
+    most: {description: The most of each that do not contradict the prediction., type: dict}
+    node_pools: {description: The expected number of nodes of each pool., type: dict}
+    largest: {description: The number of nodes that each pool may have., type: dict}
+    nodes: {description: The nodes of the alternatives that there were., type: list, elements: str}
+    reasons: {description: Why the bounds are apart., type: list, elements: str}
+    grows: {description: Whether new nodes are needed for it., type: bool}
+verdicts:
+  description: What contradicts the plan or the prediction; empty where neither is given.
+  returned: success
+  type: list
+  elements: dict
 versions:
   description: What runs there - C(kubernetes), the C(kubelets) of the nodes, and the C(charts) of the drivers; what could not be read is missing.
   returned: success
@@ -104,10 +158,17 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.inference.dra.plugins.module_utils._core import prediction as predictions
+from ansible_collections.inference.dra.plugins.module_utils._core.replacement import find_service
+from ansible_collections.inference.dra.plugins.module_utils._core.service_check import (
+    check_prediction,
+    check_replicas,
+)
 from ansible_collections.inference.dra.plugins.module_utils._core.service_report import (
     by_alternative,
     node_pools,
     replicas,
+    scale_ups,
 )
 from ansible_collections.inference.dra.plugins.module_utils._glue.cluster import see
 from ansible_collections.inference.dra.plugins.module_utils._glue.objects import source_from
@@ -121,6 +182,9 @@ def argument_spec() -> dict[str, Any]:
     own = {
         "namespace": {"type": "str", "required": True},
         "deployment": {"type": "str", "required": True},
+        "plan": {"type": "dict"},
+        "replicas": {"type": "int"},
+        "prediction": {"type": "dict"},
     }
     return kubernetes_spec() | dump_spec() | own
 
@@ -129,19 +193,34 @@ def look(module: Module) -> dict[str, Any]:
     namespace, name = module.params["namespace"], module.params["deployment"]
     source, now = source_from(module.params, SystemClock())
     seen = see(source, now, namespace, workloads=True)
-    found = replicas(seen.cluster, seen.deployment(namespace, name), seen.replica_sets)
+    deployment = seen.deployment(namespace, name)
+    found = replicas(seen.cluster, deployment, seen.replica_sets)
+    plan, wanted, expected = (module.params[key] for key in ("plan", "replicas", "prediction"))
+    verdicts = list(check_replicas(found, plan)) if plan else []
+    if expected:
+        prediction = predictions.from_dict(expected)
+        nodes = predictions.plan_nodes(seen.cluster.nodes, plan)
+        verdicts += check_prediction(prediction, found, nodes, deployment.subject)
+    predicted = {}
+    if wanted is not None:
+        service = find_service(seen.cluster, deployment, seen.replica_sets)
+        predicted["prediction"] = predictions.predict(service, seen.cluster, plan, wanted).as_dict()
     return {
+        **predicted,
         "replicas": [replica.as_dict() for replica in found],
         "alternatives": by_alternative(found),
         "node_pools": node_pools(seen.cluster.nodes),
         "versions": platform_versions(source),
+        "scale_ups": scale_ups(seen.cluster, found),
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
         "now": now.isoformat(),
         "forbidden": list(seen.forbidden),
     }
 
 
 def main() -> None:
-    run(AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True), look)
+    needs = {"replicas": ("plan",), "prediction": ("plan",)}
+    run(AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True, required_by=needs), look)
 
 
 if __name__ == "__main__":

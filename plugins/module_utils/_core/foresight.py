@@ -13,16 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .allocation import what_if
 from .claims import DeviceRequests
 from .cluster import Cluster
 from .fits import ClaimFit, Fit, Refusal
 from .fitting import Fitting
-from .holdings import Holdings, Share
-from .inventory import Inventory
+from .holdings import NOTHING_HELD, Holdings, Share
+from .inventory import Inventory, Place
 from .nodes import Node
 from .placement import soft_taints
 from .pods import Pod
 from .slices import DeviceId
+
+MOST_REPLICAS_PER_NODE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,19 @@ def outlook(cluster: Cluster, pod: Pod, requests: Sequence[DeviceRequests], held
     for index, claim in enumerate(fit.claims):
         booked = _with(booked, f"{node.name}#{len(held.whole)}.{len(held.shares)}.{index}", claim, inventory)
     return Outlook(Foreseen(node.name, alternative, position, booked))
+
+
+def room(cluster: Cluster, node: Node, requests: Sequence[DeviceRequests], alternative: str) -> int:
+    """Return how many replicas with this alternative a node like this one holds while it is empty."""
+    held, place = NOTHING_HELD, Place(node.name, node.labels)
+    for count in range(MOST_REPLICAS_PER_NODE):
+        inventory = replace(cluster.inventory, held=held)
+        fit = what_if(requests, place, inventory)
+        if not isinstance(fit, Fit) or _chosen(requests, fit)[0] != alternative:
+            return count
+        for index, claim in enumerate(fit.claims):
+            held = _with(held, f"{count}.{index}", claim, inventory)
+    return MOST_REPLICAS_PER_NODE
 
 
 def alternative_names(requests: Sequence[DeviceRequests]) -> list[str]:

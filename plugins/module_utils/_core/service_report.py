@@ -156,6 +156,12 @@ def node_pools(nodes: Iterable[Node]) -> dict[str, int]:
     return counts
 
 
+def scale_ups(cluster: Cluster, found: Iterable[Replica]) -> list[str]:
+    """Return what the autoscaler said last about each replica that it grew a pool for."""
+    events = [(each, cluster.events.latest(each.pod.meta.uid, "TriggeredScaleUp")) for each in found]
+    return [f"{each.pod.meta.name}: {event.message}" for each, event in events if event]
+
+
 def by_alternative(found: Iterable[Replica]) -> dict[str, int]:
     """Return how many replicas have each alternative; those without devices under an empty name."""
     counts: dict[str, int] = {}
