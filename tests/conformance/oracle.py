@@ -11,8 +11,9 @@ a place is deleted before the next turn, or it would be tried again in between.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SERVICE_ACCOUNTS,
     SLICES,
     DeadlineExceeded,
+    Event,
     Kubernetes,
     KubernetesError,
     Resource,
@@ -39,6 +41,7 @@ from .judging import Judged, World, judged, nodes_name, said, will_be_evicted
 from .scenarios import Scenario, named
 
 SETTLE_SECONDS = 120.0
+BATCH_SECONDS = 3600.0
 UNPROCESSABLE = 422
 Object = dict[str, Any]
 Turn = tuple[Object, list[Object]]  # a pod and its claims, as written
@@ -145,26 +148,45 @@ class Oracle:
             except KubernetesError as error:
                 tally.reject(error)
         tally.scenarios = len(written)
+        onlookers = (
+            Onlooker(self.api, PODS, batch, is_settled),
+            Onlooker(self.api, CLAIMS, batch, is_allocated),
+        )
         turn = 0
         while written:
             written = [each for each in written if turn < len(each.scenario["pods"])]
-            written = self.take_turn(batch, written, turn, tally)
+            written = self.take_turn(batch, written, turn, onlookers, tally)
             turn += 1
+        for each in onlookers:
+            each.end()
         self.clean(batch)
         return tally
 
-    def take_turn(self, batch: str, written: Sequence[Written], turn: int, tally: Tally) -> list[Written]:
+    def take_turn(
+        self,
+        batch: str,
+        written: Sequence[Written],
+        turn: int,
+        onlookers: tuple[Onlooker, Onlooker],
+        tally: Tally,
+    ) -> list[Written]:
         """Let one pod of each scenario be placed; return the scenarios that can go on."""
-        before = self.versions(batch)
         turns: list[tuple[Written, Turn]] = []
         for each in written:
             try:
                 turns.append((each, Writer(self.api, batch, each.name).write_pod(each.scenario, turn)))
             except KubernetesError as error:
                 tally.reject(error)
-        names = {pod["metadata"]["name"] for _unused, (pod, _claims) in turns}
-        pods = self.settled_pods(batch, before[PODS], names)
-        claims = self.settled_claims(batch, before[CLAIMS], pods)
+        pods = onlookers[0].until({pod["metadata"]["name"] for _unused, (pod, _claims) in turns})
+        # The nomination of a pod comes before the allocation of its claims.
+        claims = onlookers[1].until(
+            {
+                one["metadata"]["name"]
+                for _unused, (pod, its_claims) in turns
+                for one in its_claims
+                if is_placed(pods.get(pod["metadata"]["name"], pod))
+            }
+        )
         going_on = []
         for each, (pod, its_claims) in turns:
             name = pod["metadata"]["name"]
@@ -186,54 +208,6 @@ class Oracle:
             going_on.append(each)
         return going_on
 
-    def versions(self, namespace: str) -> dict[Resource, str]:
-        """Return from where on changes are to be watched; a pod may be bound and evicted within moments."""
-        found = {}
-        for resource in (PODS, CLAIMS):
-            listing = self.api.list(resource, namespace)
-            deque(listing, maxlen=0)
-            found[resource] = listing.resource_version
-        return found
-
-    def settled_pods(self, namespace: str, version: str, names: AbstractSet[str]) -> dict[str, Object]:
-        """Return the pods as they were when the scheduler had had its say about each of them."""
-        found: dict[str, Object] = {}
-        if names:
-            for pod in self.watched(PODS, version, namespace):
-                if pod["metadata"]["name"] in names and is_settled(pod):
-                    found.setdefault(pod["metadata"]["name"], pod)
-                if len(found) == len(names):
-                    break
-        return found
-
-    def settled_claims(self, namespace: str, version: str, pods: Mapping[str, Object]) -> dict[str, Object]:
-        """Return the claims of placed pods as they were allocated: the nomination comes first."""
-        expected = {
-            entry["resourceClaimName"]
-            for pod in pods.values()
-            if is_placed(pod)
-            for entry in pod["spec"].get("resourceClaims", ())
-        }
-        found: dict[str, Object] = {}
-        if expected:
-            for claim in self.watched(CLAIMS, version, namespace):
-                if claim["metadata"]["name"] in expected and "allocation" in claim.get("status", {}):
-                    found.setdefault(claim["metadata"]["name"], claim)
-                if len(found) == len(expected):
-                    break
-        return found
-
-    def watched(self, resource: Resource, version: str, namespace: str) -> Iterator[Object]:
-        """Yield the objects of changes since a version, for as long as may be waited."""
-        try:
-            for event in self.api.within(Deadline(SystemClock(), SETTLE_SECONDS)).watch(
-                resource, version, namespace
-            ):
-                if event.type != "BOOKMARK":
-                    yield event.object
-        except DeadlineExceeded:
-            return
-
     def clean(self, batch: str) -> None:
         """Remove what a batch wrote; claims go when their pods are gone, nobody waits for that."""
         for resource, query in (
@@ -244,6 +218,45 @@ class Oracle:
             (NODES, {"labelSelector": f"batch={batch}"}),
         ):
             self.api.request("DELETE", resource.path(batch if resource.namespaced else ""), query=query)
+
+
+class Onlooker:
+    """Sees every change of a kind in a namespace: a pod may be bound, evicted and gone within moments."""
+
+    def __init__(
+        self, api: Kubernetes, resource: Resource, namespace: str, holds: Callable[[Object], bool]
+    ) -> None:
+        self._api = api.within(Deadline(SystemClock(), BATCH_SECONDS))
+        self._resource, self._namespace, self._holds = resource, namespace, holds
+        self._found: dict[str, Object] = {}
+        self._news = threading.Condition()
+        self._ended = False
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def until(self, names: AbstractSet[str]) -> dict[str, Object]:
+        """Return the objects as they were when it first held for them, once it did for all, or in vain."""
+        with self._news:
+            self._news.wait_for(lambda: names <= self._found.keys(), SETTLE_SECONDS)
+            return {name: self._found[name] for name in names if name in self._found}
+
+    def end(self) -> None:
+        """Look away, at the next change."""
+        self._ended = True
+
+    def _look(self) -> None:
+        with contextlib.suppress(DeadlineExceeded):
+            for seen in self._api.follow(self._resource, self._namespace):
+                if self._ended:
+                    return
+                for each in [seen.object] if isinstance(seen, Event) else seen:
+                    if each["metadata"].get("name") and self._holds(each):  # a bookmark has none
+                        with self._news:
+                            self._found.setdefault(each["metadata"]["name"], each)
+                            self._news.notify_all()
+
+
+def is_allocated(claim: Object) -> bool:
+    return "allocation" in claim.get("status", {})
 
 
 def is_placed(pod: Object) -> bool:
