@@ -136,14 +136,27 @@ def test_what_a_gpu_image_starts(tmp_path):
     ]
 
 
-def test_what_a_cpu_image_starts_is_bound_to_the_cpus_it_may_use(tmp_path):
+@pytest.fixture
+def cpus(request):
+    """Leave this process only so many of its CPUs, as a claim does; return those in the kernel's words."""
+    before = os.sched_getaffinity(0)
+    left = sorted(before, reverse=True)[: request.param]  # never the first: an id is not a count
+    os.sched_setaffinity(0, left)
+    yield CPUS if len(left) == len(before) else ",".join(map(str, sorted(left)))
+    os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize(
+    "cpus", [pytest.param(1, id="C55-one-cpu"), pytest.param(None, id="C55-all")], indirect=True
+)
+def test_what_a_cpu_image_starts_is_bound_to_the_cpus_it_may_use(cpus, tmp_path):
     allowed = len(os.sched_getaffinity(0))
     assert started("dra.cpu", tmp_path) == [
         *COMMON,
         *("--max-model-len=8192", "--enforce-eager"),
         f"OMP_NUM_THREADS={allowed}",
         "VLLM_CPU_KVCACHE_SPACE=4",
-        f"VLLM_CPU_OMP_THREADS_BIND={CPUS}",
+        f"VLLM_CPU_OMP_THREADS_BIND={cpus}",
     ]
 
 
