@@ -60,6 +60,7 @@ class ControlPlane:
         need another ``bindingTimeout`` than Kubernetes' ten minutes.
     :param admin_token: a bearer token that makes its holder cluster admin, as a Google access token
         of the project's owner does on GKE. Empty: certificates only.
+    :param feature_gates: gates of all components that are to differ from Kubernetes' defaults.
     """
 
     def __init__(
@@ -68,13 +69,16 @@ class ControlPlane:
         ports: Mapping[str, int],
         binaries: Mapping[str, Path],
         scheduler_config: Mapping[str, object] | None = None,
+        *,
         admin_token: str = "",
+        feature_gates: Mapping[str, bool] | None = None,
     ) -> None:
         self.directory = directory
         self.ports = ports
         self.binaries = binaries
         self.scheduler_config = scheduler_config
         self.admin_token = admin_token
+        self.feature_gates = feature_gates or {}
         self.processes = Processes(directory)
         self.kubeconfig = directory / "kubeconfig"
 
@@ -216,6 +220,9 @@ class ControlPlane:
                 "bindAddress": "127.0.0.1",
                 "etcdPeerPort": self.ports["etcd_peer"],
                 "enableCRDs": list(KWOK_CRDS),
+                "kubeFeatureGates": ",".join(
+                    f"{name}={str(on).lower()}" for name, on in self.feature_gates.items()
+                ),
             },
             "componentsPatches": patches,
         }

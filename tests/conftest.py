@@ -51,11 +51,17 @@ def make_control_plane(lab_binaries, tmp_path_factory):
     """Return a function that starts a control plane; all of them end with the test session."""
     running = []
 
-    def make(scheduler_config=None) -> ControlPlane:
+    def make(scheduler_config=None, feature_gates=None) -> ControlPlane:
         directory = tmp_path_factory.mktemp("control-plane")
         with port_registry() as taken:
             # The lock is held until the ports are bound, so that no other session takes them.
-            plane = ControlPlane(directory, free_ports(taken), lab_binaries, scheduler_config)
+            plane = ControlPlane(
+                directory,
+                free_ports(taken),
+                lab_binaries,
+                scheduler_config,
+                feature_gates=feature_gates,
+            )
             running.append(plane)
             plane.up()
         return plane

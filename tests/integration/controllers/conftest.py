@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
@@ -193,6 +194,7 @@ class Controller:
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.log = []
         self.leads = threading.Event()
+        self._more = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -200,12 +202,24 @@ class Controller:
         with self.process.stderr:
             for line in self.process.stderr:
                 self.log.append(json.loads(line))
+                self._more.set()
                 if self.log[-1]["message"] == "leading":
                     self.leads.set()
 
     @property
     def http(self):
         return next(line["http"] for line in self.log if line["message"] == "started")
+
+    def logged(self, message, seconds=20):
+        """Return the first line of the log with a message, waiting for it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            for line in list(self.log):
+                if line["message"] == message:
+                    return line
+            self._more.wait(0.5)
+            self._more.clear()
+        raise AssertionError(f"not logged: {message}")
 
     def page(self, path):
         answer = urllib3.request("GET", f"http://{self.http}{path}", retries=False)
