@@ -1,14 +1,15 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``container_image`` does: name the content, ask the registry for it, build and push what is missing."""
+"""What ``container_image`` does: name the content, ask the registry for it, build and push what it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
+from urllib.parse import urlsplit
 
 from ansible_collections.inference.dra.plugins.module_utils._core.architectures import platform_problems
 from ansible_collections.inference.dra.plugins.module_utils._core.dockerfiles import (
@@ -164,7 +165,13 @@ def container_image(module: Module, outside: Outside, progress: Callable[[str], 
         changed = not found
         if changed and not module.check_mode:
             engine = outside.engine(wanted.image, deadline, progress)
-            engine.build_and_push(wanted.context, wanted.image, wanted.build_args, params["platform"])
+            try:
+                engine.build_and_push(wanted.context, wanted.image, wanted.build_args, params["platform"])
+            except BuildFailed as error:
+                base = _base_at_fault(error.lines, wanted.bases)
+                if base and not error.denied:
+                    raise BaseUnavailable(base, str(error), error.lines) from error
+                raise
             found = outside.registry.digest(wanted.image)
             if not found:
                 raise RegistryError(
@@ -244,29 +251,27 @@ def failures(name: str, engine: str) -> Iterator[None]:
     except EngineMissing as error:
         raise ModuleFailure(f"{building}: {error}; {ENGINE_ADVICE}.", "EngineMissing") from error
     except BaseUnavailable as error:
-        raise _base_unavailable(building, str(error)) from error
+        raise ModuleFailure(
+            f"{building}: {error}; check its name and tag, log in to its registry, or name a mirror of it.",
+            "BaseUnavailable",
+            output=error.lines,
+        ) from error
     except BuildFailed as error:
-        raise _build_failed(building, error) from error
+        reason = "PushDenied" if error.denied else "BuildFailed"
+        advice = PUSH_ADVICE["denied"] if error.denied else "output has more, a build by hand all of it"
+        raise ModuleFailure(f"{building}: {error}; {advice}.", reason, output=error.lines) from error
     except RegistryError as error:
         raise ModuleFailure(
             f"{building}: {error}; {PUSH_ADVICE[error.kind]}.", PUSH_REASONS[error.kind]
         ) from error
 
 
-def _base_unavailable(building: str, observed: str, **facts: Any) -> ModuleFailure:
-    return ModuleFailure(
-        f"{building}: {observed}; check its name and tag, log in to its registry, or name a mirror of it.",
-        "BaseUnavailable",
-        **facts,
-    )
-
-
-def _build_failed(building: str, error: BuildFailed) -> ModuleFailure:
-    said = " | ".join(error.lines).lower()
-    if error.denied:
-        return ModuleFailure(f"{error}; {PUSH_ADVICE['denied']}.", "PushDenied", output=error.lines)
-    if "from" in said and any(text in said for text in UNAVAILABLE):
-        return _base_unavailable(building, str(error), output=error.lines)
-    return ModuleFailure(
-        f"{error}; build the same context by hand to see all of it.", "BuildFailed", output=error.lines
-    )
+def _base_at_fault(lines: Iterable[str], bases: Iterable[str]) -> str:
+    """Return the base image that a program says it could not get, empty where it says no such thing."""
+    for line in lines:
+        if any(text in line.lower() for text in UNAVAILABLE):
+            for base in map(parse, bases):
+                hosts = (base.host, urlsplit(base.api).netloc)
+                if base.path in line or any(f"//{host}/" in line for host in hosts):
+                    return str(base)
+    return ""

@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Images without a build engine: files and settings added to a base image, or to nothing, in the registry.
 
-It takes a Dockerfile without ``RUN``. The same Dockerfile works with any engine, and nothing of a layer depends
-on when or where it is made.
+It takes a Dockerfile without ``RUN``. The same Dockerfile works with any engine, and nothing of a layer
+depends on when or where it is made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._core import oci
@@ -24,11 +24,14 @@ SAID = "files of the build context"
 
 
 class BaseUnavailable(Exception):
-    """A base image that can't be had; ``base`` is its reference."""
+    """A base image that can't be had.
 
-    def __init__(self, base: str, problem: str) -> None:
+    :param lines: the last lines of the program that said so.
+    """
+
+    def __init__(self, base: str, problem: str, lines: Sequence[str] = ()) -> None:
         super().__init__(f"the base image {base} can't be had: {problem}")
-        self.base = base
+        self.lines = list(lines)
 
 
 class AppendEngine:

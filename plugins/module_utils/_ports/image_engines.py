@@ -25,6 +25,7 @@ from . import image_context
 from .image_context import Context
 
 LAST_LINES = 15
+SHOWN_LINES = 3
 DENIED = ("denied", "unauthorized", "authentication required", "forbidden", "403", "401")
 
 
@@ -41,7 +42,7 @@ class BuildFailed(Exception):
     """
 
     def __init__(self, attempted: str, lines: Sequence[str], *, denied: bool = False) -> None:
-        super().__init__(f"{attempted}: {' | '.join(lines) or 'it said nothing'}")
+        super().__init__(f"{attempted}: {' | '.join(lines[-SHOWN_LINES:]) or 'it said nothing'}")
         self.attempted = attempted
         self.lines = list(lines)
         self.denied = denied

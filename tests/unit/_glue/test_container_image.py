@@ -355,23 +355,35 @@ def test_no_engine(bench):
     assert "Cannot connect" in str(bench.fails("EngineMissing", engine="docker"))
 
 
-@pytest.mark.parametrize(
-    ("program", "said", "reason"),
-    [
-        pytest.param("build", f"step 1\nmake: *** [all] Error 2 {SECRET}", "BuildFailed", id="build"),
-        pytest.param("build", "FROM b:1\nERROR: b:1: not found", "BaseUnavailable", id="base"),
-        pytest.param("push", "denied: permission is missing", "PushDenied", id="push-denied"),
-        pytest.param("push", "no space left on device", "BuildFailed", id="push"),
-    ],
-)
+SAID = {
+    "step": ("build", f"step 1\nmake: *** [all] Error 2 {SECRET}", "BuildFailed"),
+    "file": (
+        "build",
+        "Step 1 : FROM team/b:1\nCOPY failed: no source files were found: x: not found",
+        "BuildFailed",
+    ),
+    "base": ("build", "manifest for team/b:1 not found: manifest unknown", "BaseUnavailable"),
+    "base-buildkit": (
+        "build",
+        "ERROR: failed to solve: docker.io/team/b:1: failed to resolve",
+        "BaseUnavailable",
+    ),
+    "base-private": ("build", "pull access denied for team/b, repository does not exist", "BaseUnavailable"),
+    "hub": ("build", 'Get "https://registry-1.docker.io/v2/": dial tcp: no such host', "BaseUnavailable"),
+    "push-denied": ("push", "denied: permission is missing", "PushDenied"),
+    "push": ("push", "no space left on device", "BuildFailed"),
+}
+
+
+@pytest.mark.parametrize(("program", "said", "reason"), SAID.values(), ids=SAID)
 def test_a_program_that_fails(bench, program, said, reason):
-    bench.programs.endings[program] = Ended(
-        1, "\n".join(f"line {number}" for number in range(40)) + f"\n{said}"
-    )
-    failed = bench.fails(reason, engine="docker", **LOGIN)
+    said = "\n".join(f"line {number}" for number in range(40)) + f"\n{said}"
+    bench.programs.endings[program] = Ended(1, said)
+    failed = bench.fails(reason, engine="docker", build_args={"BASE": "team/b:1"}, **LOGIN)
     assert f"{program}ing {NAME}:" in str(failed)
     assert len(failed.facts["output"]) == 15
     assert failed.facts["output"][-1] == said.splitlines()[-1].replace(SECRET, "********")
+    assert str(failed).count("|") == 2, "the message has the last lines only"
 
 
 def test_a_push_that_did_not_arrive(bench):
