@@ -66,15 +66,15 @@ def image_builds(
 def built_references(alternatives: Any, images: Iterable[Mapping[str, Any]], registry: str) -> dict[str, str]:
     """Return the reference of each alternative's image by the alternative's name, where it has been built.
 
-    :param images: what ``container_image`` returned: ``name``, ``digest`` and ``reference``. Others than
+    :param images: what ``container_image`` returned: ``name`` and ``reference``. Others than
         those of the alternatives and those of another registry are passed over, so that a record of
         yesterday does no harm.
     """
     built = {image["name"]: image for image in images}
     found = {}
     for alternative in read_alternatives(alternatives):
-        image = built.get(f"{registry}/{alternative.image.name}") or {}
-        if _is_built(alternative) and image.get("digest"):
+        image = built.get(f"{registry}/{alternative.image.name}")
+        if image and _is_built(alternative):
             found[alternative.name] = str(image["reference"])
     return found
 

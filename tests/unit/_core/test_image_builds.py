@@ -75,7 +75,7 @@ def test_alternatives_share_an_image():
 def test_an_image_of_the_users_own_is_not_built(image):
     own = alternative("gpu", **image)
     assert image_builds([own], RECIPES, REGISTRY) == []
-    record = [{"name": f"{REGISTRY}/server", "digest": "sha256:1", "reference": "r"}]
+    record = [{"name": f"{REGISTRY}/server", "reference": "r"}]
     assert built_references([own], record, REGISTRY) == {}
 
 
@@ -112,10 +112,9 @@ def test_what_can_not_be_built(alternatives, said):
 
 def test_references_of_what_was_built():
     record = [
-        {"name": f"{REGISTRY}/server-gpu", "digest": "sha256:1", "reference": "gpu@sha256:1"},
-        {"name": f"{REGISTRY}/server-cpu", "digest": "", "reference": "cpu:planned"},
-        {"name": "elsewhere/server-cpu", "digest": "sha256:2", "reference": "old@sha256:2"},
-        {"name": f"{REGISTRY}/controller", "digest": "sha256:3", "reference": "c@sha256:3"},
+        {"name": f"{REGISTRY}/server-gpu", "reference": "gpu@sha256:1"},
+        {"name": "elsewhere/server-cpu", "reference": "old@sha256:2"},
+        {"name": f"{REGISTRY}/controller", "reference": "c@sha256:3"},
     ]
     assert built_references([GPU, CPU], record, REGISTRY) == {"gpu": "gpu@sha256:1"}
     assert built_references([GPU, CPU], [], REGISTRY) == {}
