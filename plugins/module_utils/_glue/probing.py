@@ -9,6 +9,7 @@ import itertools
 import queue
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,9 +151,8 @@ class Probe:
         contact = Contact(replica, wanted=self._params["model"] or "")
         if not contact.is_ready:
             return contact
-        server = self._server(self._endpoint(replica))
         try:
-            models, seconds = server.models()
+            models, seconds = self._server(self._endpoint(replica)).models()
         except ServerRefused as error:
             return replace(contact, error=error.kind, detail=str(error))
         except Forbidden as error:
@@ -163,8 +163,6 @@ class Probe:
             ) from error
         except KubernetesError as error:
             return replace(contact, error=CONNECTION, detail=str(error))
-        finally:
-            server.close()
         return replace(contact, models=tuple(models), round_trip_seconds=seconds)
 
     def _measure(self, contact: Contact) -> Measured:
@@ -180,28 +178,21 @@ class Probe:
         return measured
 
     def _load(
-        self, model: str, choose: Callable[[], Endpoint], number: int, times: int, *, anew: bool = False
+        self, model: str, choose: Callable[[], Endpoint], number: int, times: int
     ) -> tuple[Sample, ...]:
-        """Return the samples of so many requests, a few at once; a new connection for each if ``anew``."""
+        """Return the samples of so many requests; ``times`` the option's concurrency of them run at once."""
         numbers: queue.SimpleQueue[int] = queue.SimpleQueue()
         for each in range(1, number + 1):
             numbers.put(each)
 
         def worker(_number: int) -> list[Sample]:
-            samples, server = [], None
-            while True:
-                try:
-                    each = numbers.get_nowait()
-                except queue.Empty:
-                    break
-                server = server or self._server(choose())
-                body = request(model, self._params["prompt"], each, self._params["max_tokens"])
-                samples.append(server.complete(body, self._params["timeout_seconds"]))
-                if anew:
-                    server.close()
-                    server = None
-            if server:
-                server.close()
+            samples = []
+            with suppress(queue.Empty):
+                while True:
+                    body = request(
+                        model, self._params["prompt"], numbers.get_nowait(), self._params["max_tokens"]
+                    )
+                    samples.append(self._server(choose()).complete(body, self._params["timeout_seconds"]))
             return samples
 
         found = self._each(worker, range(min(number, self._params["concurrency"] * times)))
@@ -221,7 +212,7 @@ class Probe:
         # A node's proxy sends each new connection to any ready endpoint; in turn is what many such come to.
         turns = itertools.cycle(endpoints)
         model = measured[0].model
-        samples = self._load(model, lambda: next(turns), number, len(endpoints), anew=True)
+        samples = self._load(model, lambda: next(turns), number, len(endpoints))
         hardware = {each.pod: each.alternative for each in measured}
         answered: dict[str, int] = {}
         for sample in samples:

@@ -43,34 +43,32 @@ class ServerRefused(Exception):
 
 
 class ModelServer:
-    """Requests to one replica, one after the other."""
+    """Requests to one replica.
 
-    def __init__(self, http_to_pod: PodHttp, clock: Clock, pod: str, begin: float = 0.0) -> None:
-        self._http = http_to_pod
+    :param begin: the clock's reading at the beginning of the measurement.
+    """
+
+    def __init__(self, way: PodHttp, clock: Clock, pod: str, begin: float = 0.0) -> None:
+        self._way = way
         self._clock = clock
         self._pod = pod
         self._begin = begin
 
-    def close(self) -> None:
-        self._http.close()
-
     def models(self) -> tuple[list[str], float]:
-        """Return the models' names and the seconds of the second such request, the way there and back.
+        """Return the models' names and how long that took: the way there and back.
 
         :raises ServerRefused: where there is no such answer.
         :raises Forbidden: where the port may not be forwarded.
         """
-        self._get_models()
-        started = self._clock.monotonic()
-        return self._get_models(), self._clock.monotonic() - started
-
-    def _get_models(self) -> list[str]:
         try:
-            with self._http.ask("GET", MODELS, MODELS_SECONDS) as answer:
-                data = answer.read()
-                if answer.status != OK:
-                    raise ServerRefused(*refusal(answer.status, data))
-                return models_of(data)
+            with self._way.open() as opened:
+                started = self._clock.monotonic()
+                with opened.ask("GET", MODELS, MODELS_SECONDS) as answer:
+                    data = answer.read()
+                seconds = self._clock.monotonic() - started
+            if answer.status != OK:
+                raise ServerRefused(*refusal(answer.status, data))
+            return models_of(data), seconds
         except MalformedAnswer as error:
             raise ServerRefused(MALFORMED, str(error)) from error
         except (OSError, http.client.HTTPException) as error:
@@ -81,14 +79,14 @@ class ModelServer:
         reading = Reading(self._clock)
         error, detail = "", ""
         try:
-            # Opening the way to the pod is no part of what a client of the service waits for.
-            self._http.connect()
-            reading.begin()
-            with self._http.ask("POST", COMPLETIONS, seconds, json.dumps(body).encode(), JSON) as answer:
-                if answer.status == OK:
-                    error, detail = reading.read(answer)
-                else:
-                    error, detail = refusal(answer.status, answer.read())
+            with self._way.open() as opened:
+                reading.begin()
+                data = json.dumps(body).encode()
+                with opened.ask("POST", COMPLETIONS, seconds, data, JSON) as answer:
+                    if answer.status == OK:
+                        error, detail = reading.read(answer)
+                    else:
+                        error, detail = refusal(answer.status, answer.read())
         except MalformedAnswer as wrong:
             error, detail = MALFORMED, str(wrong)
         except (OSError, http.client.HTTPException) as wrong:

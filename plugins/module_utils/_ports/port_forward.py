@@ -14,8 +14,8 @@ from __future__ import annotations
 import http.client
 import io
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from .clock import Clock, Deadline
@@ -36,7 +36,7 @@ class TunnelBroken(OSError):
 
 
 class Tunnel(io.RawIOBase):
-    """Bytes to and from a port of a pod, with as much of a socket as ``http.client`` needs."""
+    """Bytes to and from a port of a pod."""
 
     def __init__(self, library: Any, channel: Any) -> None:
         super().__init__()
@@ -51,12 +51,15 @@ class Tunnel(io.RawIOBase):
         self._limit = deadline
 
     def sendall(self, data: Any) -> None:
-        with self._failures():
-            self._channel.settimeout(self._remaining())
-            self._channel.send_binary(bytes([DATA_CHANNEL]) + bytes(data))
-
-    def makefile(self, _mode: str = "rb", *_arguments: Any, **_options: Any) -> io.BufferedReader:
-        return io.BufferedReader(_Unclosing(self))
+        try:
+            with self._failures():
+                self._channel.settimeout(self._remaining())
+                self._channel.send_binary(bytes([DATA_CHANNEL]) + bytes(data))
+        except OSError:
+            # What can't be written to may have said why before it went.
+            with suppress(TimeoutError):
+                self.readinto(bytearray(1))
+            raise
 
     def readable(self) -> bool:
         return True
@@ -107,22 +110,26 @@ class Tunnel(io.RawIOBase):
             raise TunnelBroken(str(error)) from error
 
 
-class _Unclosing(io.RawIOBase):
-    """What an answer reads from: the end of the answer is not the end of the tunnel."""
+class Socket:
+    """As much of a socket as ``http.client`` needs; when the tunnel ends is not up to it."""
 
     def __init__(self, tunnel: Tunnel) -> None:
-        super().__init__()
         self._tunnel = tunnel
+        self.sendall = tunnel.sendall
 
-    def readable(self) -> bool:
-        return True
+    def makefile(self, _mode: str = "rb", *_arguments: Any, **_options: Any) -> io.BufferedReader:
+        return io.BufferedReader(self._tunnel)
 
-    def readinto(self, buffer: Any) -> int:
-        return self._tunnel.readinto(buffer)
+    def close(self) -> None:
+        """Leave the tunnel as it is: an answer is read after its connection was given up."""
 
 
 class PodHttp:
-    """HTTP to a port of a pod over one tunnel, which is made anew when it has ended."""
+    """HTTP to a port of a pod, each request over a tunnel of its own.
+
+    A connection that is kept may have been closed by the server between two requests; the second would
+    then fail for a reason that is none of the server's.
+    """
 
     def __init__(self, connection: Connection, clock: Clock, namespace: str, pod: str, port: int) -> None:
         import websocket  # noqa: PLC0415 - a module must start without it, to say that it is missing
@@ -131,52 +138,13 @@ class PodHttp:
         self._connection = connection
         self._clock = clock
         self._path = f"{PODS.path(namespace, pod, 'portforward')}?ports={port}"
-        self._client: http.client.HTTPConnection | None = None
-        self._tunnel: Any = None
 
     @contextmanager
-    def ask(
-        self,
-        method: str,
-        path: str,
-        seconds: float,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-    ) -> Iterator[http.client.HTTPResponse]:
-        """Yield the answer to a request, to be read while it comes.
+    def open(self) -> Iterator[Opened]:
+        """Yield a way to the port for one request; making it is no part of the request's time.
 
-        :raises OSError: where the tunnel breaks (``TunnelBroken``) or the time is over (``TimeoutError``).
-        :raises http.client.HTTPException: for what is no HTTP.
         :raises KubernetesError: where the API server makes no tunnel.
         """
-        client = self.connect()
-        self._tunnel.until(Deadline(self._clock, seconds))
-        try:
-            client.request(method, path, body or None, dict(headers or {}))
-            with client.getresponse() as answer:
-                yield answer
-                whole = answer.isclosed()
-        except BaseException:
-            self.close()
-            raise
-        if not whole:
-            self.close()
-
-    def connect(self) -> http.client.HTTPConnection:
-        """Return the connection, with a tunnel; opening one is no part of a request's time."""
-        if self._client is None or self._client.sock is None:
-            client = http.client.HTTPConnection("pod")
-            client.auto_open = 0
-            client.sock = self._tunnel = self._open()
-            self._client = client
-        return self._client
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
-    def _open(self) -> Any:
         attempted = f"CONNECT {self._path}"
         host = self._connection.host.replace("http", "ws", 1)
         try:
@@ -193,7 +161,36 @@ class PodHttp:
             raise error_from(attempted, error.status_code, error.resp_body or b"") from error
         except (self._library.WebSocketException, OSError) as error:
             raise Unreachable(attempted, 0, "NoAnswer", str(error)) from error
-        return Tunnel(self._library, channel)
+        with Tunnel(self._library, channel) as tunnel:
+            yield Opened(tunnel, self._clock)
+
+
+class Opened:
+    """A tunnel that is there, for one request."""
+
+    def __init__(self, tunnel: Tunnel, clock: Clock) -> None:
+        self._tunnel = tunnel
+        self._clock = clock
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        seconds: float,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> http.client.HTTPResponse:
+        """Return the answer to a request, to be read while it comes; it ends with the tunnel.
+
+        :raises OSError: where the tunnel breaks (``TunnelBroken``) or the time is over (``TimeoutError``).
+        :raises http.client.HTTPException: for what is no HTTP.
+        """
+        self._tunnel.until(Deadline(self._clock, seconds))
+        client = http.client.HTTPConnection("pod")
+        client.auto_open = 0
+        client.sock = cast(Any, Socket(self._tunnel))
+        client.request(method, path, body or None, {"Connection": "close", **(headers or {})})
+        return client.getresponse()
 
 
 def headers_of(connection: Connection) -> list[str]:
