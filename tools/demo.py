@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the main job on the lab, from nothing to a report: the lab's programs, then ``site.yml``
-and the scale demo.
+"""Run the main job on the lab, from nothing to a report: the lab's programs, then ``site.yml``,
+the scale demo and traffic.
 
 What ran before is used again: with the programs built and the lab up, only what changed is done.
 """
@@ -28,6 +28,8 @@ STAGES = (
     ("the lab's programs", ["dra-lab", "binaries"]),
     ("the main job", [*ON_THE_LAB, "site.yml"]),
     ("the scale demo", [*ON_THE_LAB, "playbooks/scale_demo.yml"]),
+    ("the traffic", [*ON_THE_LAB, "playbooks/traffic.yml"]),
+    ("the report", [*ON_THE_LAB, "playbooks/report.yml"]),
 )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -23,9 +24,16 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 pytestmark = pytest.mark.lab
 
-REPORT_KEYS = {
-    "environment", "versions", "plan", "steps", "replicas", "verdicts", "traffic", "cost", "teardown",
-}  # fmt: skip
+SCHEMA = Path(__file__).parents[3] / "roles" / "report" / "files" / "report.schema.json"
+
+
+def read_report(bench) -> dict:
+    """Return the report, once it has the shape that its schema states."""
+    report = json.loads((bench.output / "report.json").read_text())
+    jsonschema = pytest.importorskip("jsonschema", reason="no jsonschema on this Python")
+    problems = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(report)
+    assert [f"{each.json_path}: {each.message}" for each in problems] == []
+    return report
 
 
 def everything(bench) -> Counter[str]:
@@ -78,14 +86,17 @@ def test_04_a_second_run_changes_and_writes_nothing(bench, google):
 def test_05_gpus_while_there_are_any_and_cpus_when_there_are_not(bench):
     ended = bench.play("playbooks/scale_demo.yml")
     assert ended.status == 0, ended.output
-    report = json.loads((bench.output / "report.json").read_text())
-    assert set(report) >= REPORT_KEYS
+    report = read_report(bench)
     assert [step["replicas"] for step in report["steps"]] == [1, 2, 4]
     assert report["steps"][-1]["alternatives"] == {"gpu": 2, "cpu": 2}
     for replica in report["replicas"]:
         assert f"vllm-gemma4-{replica['alternative']}" in replica["image"]
         assert replica["node_pool"] == f"{replica['alternative']}-pool"
         assert all(replica["phases"].values()), replica
+        assert replica["claims"][0]["devices"]
+    assert report["versions"]["kubernetes"].startswith("v1.")
+    assert {"dra-driver-cpu", "dra-driver-nvidia-gpu"} <= set(report["versions"]["charts"])
+    assert report["cost"]["usd_per_hour"]["now"] == pytest.approx(2 * 0.341 + 2 * 0.254)
     assert (bench.output / "report.html").exists()
 
 
@@ -110,10 +121,36 @@ def test_06_diagnosis_ends_with_an_error_where_something_is_wrong(bench):
     assert "default/broken: pending; error TemplateMissing" in " ".join(ended.output.split())
 
 
-def test_07_the_report_alone_is_the_same_again(bench):
-    before = (bench.output / "report.json").read_text()
-    ended = bench.play("playbooks/report.yml")
+def test_06_traffic_in_check_mode_writes_nothing(bench):
+    ended = bench.play("playbooks/traffic.yml", check=True, traffic_requests=1)
     assert (ended.status, ended.changed) == (0, 0), ended.output
+    assert not (bench.output / "traffic.json").exists()
+
+
+def test_06_traffic_tells_hardware_apart(bench):
+    ended = bench.play("playbooks/traffic.yml")
+    assert ended.status == 0, ended.output
+    traffic = json.loads((bench.output / "traffic.json").read_text())
+    gpu, cpu = traffic["alternatives"]
+    assert (gpu["alternative"], cpu["alternative"]) == ("gpu", "cpu")
+    for each in (gpu, cpu, traffic["service"]):
+        assert each["succeeded"] == each["requests"] > 0, each
+        assert each["tokens"]["counted"]
+    # By their data sheets: the L4 has five times the memory bandwidth of twelve vCPUs.
+    assert gpu["latency_seconds"]["p50"] < cpu["latency_seconds"]["p50"] / 3
+    assert gpu["usd_per_million_tokens"] < cpu["usd_per_million_tokens"]
+    said = " ".join(ended.output.split())
+    assert "on gpu: 3 of 3 answered" in said
+    assert "service vllm-fungible 4" in said
+
+
+def test_07_the_report_alone_has_the_traffic_and_is_the_same_again(bench):
+    first = bench.play("playbooks/report.yml")
+    assert first.status == 0, first.output
+    assert read_report(bench)["traffic"]["service"]["endpoints"] == 4
+    before = (bench.output / "report.json").read_text()
+    again = bench.play("playbooks/report.yml")
+    assert (again.status, again.changed) == (0, 0), again.output
     assert (bench.output / "report.json").read_text() == before
 
 
@@ -158,3 +195,12 @@ def test_10_a_second_teardown_changes_nothing(bench, google):
     assert (ended.status, ended.changed) == (0, 0), ended.output
     assert google.writes == []
     assert "Nothing is left" in ended.output
+
+
+def test_11_the_report_has_the_proof(bench):
+    ended = bench.play("playbooks/report.yml")
+    assert ended.status == 0, ended.output
+    teardown = read_report(bench)["teardown"]
+    assert teardown["clean"]
+    assert "node pools" in teardown["asked"]
+    assert "Nothing is left." in (bench.output / "report.html").read_text()

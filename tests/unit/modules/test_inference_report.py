@@ -49,6 +49,31 @@ def test_check_mode_writes_nothing(write, tmp_path):
     assert not (tmp_path / "report.html").exists()
 
 
+PARTS = {
+    "traffic": {"alternatives": [], "verdicts": []},
+    "teardown": {"clean": True, "asked": ["cluster"], "leftovers": [], "usd_per_hour": "0", "unpriced": []},
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_was_recorded_is_in_it_and_one_that_was_not_is_empty(write, tmp_path, part):
+    path = tmp_path / f"{part}.json"
+    write(**{part: str(path)})
+    assert json.loads((tmp_path / "report.json").read_text())[part] == {}
+    path.write_text(json.dumps(PARTS[part]))
+    assert write(**{part: str(path)})["changed"]
+    assert json.loads((tmp_path / "report.json").read_text())[part] == PARTS[part]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_can_t_be_read_is_named(write, tmp_path, part):
+    path = tmp_path / "broken.json"
+    path.write_text("{")
+    result = write(**{part: str(path)})
+    assert (result["failed"], result["reason"]) == (True, "RecordUnreadable")
+    assert str(path) in result["msg"]
+
+
 UNREADABLE = {"missing": None, "not JSON": "{", "a list": "[]"}
 
 
