@@ -14,6 +14,7 @@ from .claim_state import DEFAULT_BINDING_TIMEOUT, judge_claim
 from .claims import Claim
 from .cluster import Cluster
 from .containers import container_verdicts
+from .cpu_ledgers import cpu_verdicts, exhausted_cpus
 from .fitting import Fitting
 from .holdings import double_allocations
 from .images import image_verdicts
@@ -23,6 +24,10 @@ from .pods import Pod
 from .slice_audit import double_offered
 from .verdict import Verdict
 from .workloads import pod_claims
+
+NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+DELETION_SECONDS = 30
+"""How long after its grace period a kubelet may take to end a pod before that is worth a word."""
 
 PodState = Literal["pending", "waiting", "starting", "running", "ended"]
 
@@ -79,6 +84,7 @@ def cluster_verdicts(cluster: Cluster) -> list[Verdict]:
     return [
         *double_allocations(cluster.inventory.held, devices),
         *double_offered(cluster.inventory.pools, nodes),
+        *exhausted_cpus(cluster.inventory.held, cluster.inventory),
     ]
 
 
@@ -91,13 +97,17 @@ def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int
     if not pod.node_name:
         is_waiting = bool(claims) and all(claim.allocation for claim in claims)
         verdicts = pending_verdicts(pod, cluster, fitting, binding_timeout)
+        verdicts += cpu_verdicts(pod, claims, cluster.nodes, cluster.inventory)
         return PodDiagnosis(pod, "waiting" if is_waiting else "pending", (*evicted, *verdicts), chosen)
     verdicts = [
         *evicted,
+        *_overdue(pod, cluster),
+        *_node(pod, cluster),
         *_preparation(pod, cluster),
         *image_verdicts(pod, claims),
         *container_verdicts(pod, cluster.events, _architecture(pod, cluster)),
         *_of_claims(pod, claims, cluster, binding_timeout),
+        *cpu_verdicts(pod, claims, cluster.nodes, cluster.inventory),
     ]
     return PodDiagnosis(pod, "running" if pod.phase == "Running" else "starting", tuple(verdicts), chosen)
 
@@ -119,6 +129,45 @@ def _eviction(pod: Pod) -> Iterator[Verdict]:
             expected="devices without a NoExecute taint, or a toleration of the request that names it",
             advice="look at the device's taint in its slice; the driver or an administrator set it",
         )
+
+
+def _node(pod: Pod, cluster: Cluster) -> Iterator[Verdict]:
+    """Yield that nobody looks after the pod: the node controller taints a node that is not ready."""
+    node = next((each for each in cluster.nodes if each.name == pod.node_name), None)
+    taints = [taint.key for taint in node.taints if taint.key in NOT_READY] if node else []
+    if taints:
+        yield Verdict(
+            "error",
+            "NodeNotReady",
+            pod.subject,
+            observed=f"node {pod.node_name} has the taint {', '.join(dict.fromkeys(taints))}",
+            expected="a node whose kubelet reports and can run pods",
+            advice="look at the node's conditions and its kubelet; devices of its pods stay taken until the "
+            "node is back, or is deleted with them",
+            evidence=(f"Node {pod.node_name}",),
+        )
+
+
+def _overdue(pod: Pod, cluster: Cluster) -> Iterator[Verdict]:
+    """Yield the verdict on a pod that its kubelet does not end, though its grace period is over."""
+    if pod.meta.deleted is None:
+        return
+    seconds = int(
+        (cluster.now - pod.meta.deleted).total_seconds()
+    )  # the timestamp has the grace period in it
+    if seconds < DELETION_SECONDS:
+        return
+    event = cluster.events.latest(pod.meta.uid, "FailedPrepareDynamicResources", "FailedKillPod")
+    yield Verdict(
+        "warning",
+        "PodDeletionOverdue",
+        pod.subject,
+        observed=f"its grace period ended {seconds} s ago and {pod.node_name} still has it",
+        expected="a pod that is gone with its grace period",
+        advice="look at the kubelet of the node: it can wait without end for a claim that was never prepared "
+        "(kubernetes/kubernetes#139772); delete by force only what no longer runs",
+        evidence=(*((str(event),) if event else ()), f"Node {pod.node_name}"),
+    )
 
 
 def _of_claims(

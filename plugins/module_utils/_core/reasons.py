@@ -93,6 +93,11 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ConstraintUnsatisfiable": "All devices are asked for, and a constraint forbids taking them together.",
     "ContainerCrashing": "A container ends again and again.",
     "ContainerNotCreated": "The kubelet cannot create a container.",
+    "CpuClaimShared": "Several containers use one claim with CPUs; the CPU driver serves one.",
+    "CpuPoolExhausted": "Claims hold all CPUs of a device; other containers have none of their own.",
+    "CpuRequestsExcludeNodes": "A pod requests as many CPUs as one of its alternatives has, and passes over "
+    "the nodes of another.",
+    "CpuRequestsMissing": "A pod holds CPUs by a claim and requests none, so they are given out twice.",
     "CountersExhausted": "Devices of a pool draw on counters that others have used up.",
     "DeviceClassMissing": "A device class does not exist; one missing class of an alternative stops the "
     "whole pod.",
@@ -116,6 +121,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ImagePullFailed": "A node cannot pull the image of a container.",
     "NoCommonValue": "No free devices share the value of an attribute that a constraint compares.",
     "NoNode": "The cluster has no node.",
+    "NodeNotReady": "The kubelet of the pod's node has stopped reporting, or cannot run pods.",
     "NodeResourcesInsufficient": "Devices are free, but the node has no room for the pod's requests.",
     "NodeSelectorMismatch": "The pod's node selector or required affinity passes over nodes.",
     "NodeTainted": "Nodes carry taints that the pod does not tolerate.",
@@ -123,6 +129,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ObjectsMissing": "Kinds of object were not given without which the question cannot be answered.",
     "OutvotedBySpreading": "Spreading of a workload's pods outvoted the earlier alternative.",
     "OutvotedByTaint": "A soft taint on the node outvoted the earlier alternative.",
+    "PodDeletionOverdue": "A node does not end a pod whose grace period is over.",
     "PoolAtMaximum": "A node pool has reached its maximum size.",
     "PoolInBackoff": "A node pool could not grow and is not tried again for a while.",
     "PreparationFailed": "A driver could not prepare the devices on the node.",

@@ -62,7 +62,9 @@ def progress(report: WorkloadReport, snapshot: Snapshot, selection: Selection, g
     """
     if goal == "absent":
         left = [claim for claim in report.claims if claim.state != "not_generated"]
-        return Progress(0, 0, tuple(f"{claim.name} is {claim.state}" for claim in left))
+        return Progress(
+            0, 0, tuple(f"{claim.name} is {claim.state}{_held(claim, snapshot)}" for claim in left)
+        )
     reached = [claim for claim in report.claims if is_there(claim, snapshot.pods, goal)]
     missing = [
         f"{claim.name} is {claim.state}{f' and its pod not {goal}' if claim.state == 'ready' else ''}"
@@ -75,6 +77,18 @@ def progress(report: WorkloadReport, snapshot: Snapshot, selection: Selection, g
     if not report.claims and wanted != 0:
         missing.append("no claim matches yet")
     return Progress(len(reached), max(len(report.claims), wanted or 0), tuple(missing), hopeless(report))
+
+
+def _held(claim: ClaimReport, snapshot: Snapshot) -> str:
+    """Return which pods keep a claim, where they are, and that they were told to go."""
+    users = [snapshot.pods.get(each.consumer.uid) for each in claim.consumers] if snapshot.pods else []
+    named = [
+        f"{pod.meta.name}{f' on {pod.node_name}' if pod.node_name else ''}"
+        f"{', which is being deleted' if pod.meta.deleted else ''}"
+        for pod in users
+        if pod is not None
+    ]
+    return f", held by {'; '.join(named)}" if named else ""
 
 
 def replicas(snapshot: Snapshot, selection: Selection) -> int | None:

@@ -703,6 +703,13 @@ class TestBound:
         found = only(cluster(objects, event("FailedPrepareDynamicResources", "once"), gpus(), node()))
         assert (found.state, found.verdicts) == ("running", ())
 
+    @pytest.mark.parametrize("condition", ["not-ready", "unreachable"])
+    def test_nobody_looks_after_a_pod_on_a_node_that_is_not_ready(self, condition):
+        taint = {"key": f"node.kubernetes.io/{condition}", "effect": "NoExecute"}
+        objects = allocated(result(), node="node-a", phase="Running")
+        assert reasons(only(cluster(objects, gpus(), node(taints=[taint])))) == ["NodeNotReady"]
+        assert reasons(only(cluster(objects, gpus(), node(), node("node-b", taints=[taint])))) == []
+
     @pytest.mark.parametrize("phase", [pytest.param("Failed", id="C37-spot-left-over")])
     def test_an_ended_pod_is_not_judged(self, phase):
         found = only(cluster(allocated(result(), node="node-a", phase=phase), gpus(), node()))
@@ -1057,3 +1064,22 @@ class TestDaemonSets:
         others = [each for each in CLASSES if each is not nic_class]
         everything = [*others, brought, NO_EVENT, GATES, gpus(), node(), *waiting(), *objects]
         return Cluster.from_objects(split(everything), NOW, named)
+
+
+DELETIONS = {
+    "C15-claim-never-prepared": (75, ["PodDeletionOverdue", "PreparationFailed"]),
+    "C15-a-moment-over": (5, ["PreparationFailed"]),
+    "C15-grace-period-runs": (-20, ["PreparationFailed"]),
+}
+
+
+@pytest.mark.parametrize(("seconds", "found"), DELETIONS.values(), ids=DELETIONS)
+def test_a_pod_that_never_started_and_does_not_go(seconds, found):
+    objects = allocated(result(), node="node-a", metadata={"deletionTimestamp": ago(seconds)})
+    failed = event("FailedPrepareDynamicResources", "claim is not created yet")
+    verdicts = only(cluster(objects, failed, gpus(), node())).verdicts
+    assert [each.reason for each in verdicts] == found
+    if "PodDeletionOverdue" in found:
+        assert verdicts[0].subject == "Pod llm/pod-a"
+        assert verdicts[0].evidence[-1] == "Node node-a"
+        assert "75 s ago" in verdicts[0].observed

@@ -27,7 +27,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.workload_repor
 )
 from ansible_collections.inference.dra.plugins.module_utils._core.workloads import ClaimIndex
 
-from .dra_objects import NOW, claim, consumer, gate_result, image_config, owned_by, pod
+from .dra_objects import NOW, ago, claim, consumer, gate_result, image_config, owned_by, pod
 
 NOTHING = Snapshot(ClaimIndex(()))
 STATES = ("not_generated", "pending", "allocated", "ready", "failed", "deleting", "unusable")
@@ -135,3 +135,22 @@ def test_a_wrong_image_config_ends_the_wait_before_any_condition_fails(config, r
     selection = Selection("llm", pods=("pod-a",))
     seen = progress(judge(snapshot, selection, now=NOW), snapshot, selection, "ready")
     assert [each.reason for each in seen.hopeless] == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        pytest.param(
+            {"deletionTimestamp": ago(75)},
+            ", held by pod-a on node-a, which is being deleted",
+            id="C15-ending",
+        ),
+        pytest.param({}, ", held by pod-a on node-a", id="C15-live"),
+    ],
+)
+def test_whoever_keeps_a_claim_from_going_is_named(metadata, text):
+    held = claim(results=[gate_result()], consumers=[consumer()])
+    snapshot = Snapshot.from_objects(split([pod(node="node-a", metadata=metadata), held]))
+    selection = Selection("llm", names=("claim-a",))
+    seen = progress(judge(snapshot, selection, now=NOW), snapshot, selection, "absent")
+    assert seen.missing == (f"claim-a is allocated{text}",)
