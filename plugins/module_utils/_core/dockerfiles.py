@@ -106,7 +106,7 @@ def base_images(text: str, build_args: Mapping[str, str]) -> list[str]:
     began = False
     for each in instructions(text):
         if each.word == "ARG" and not began:
-            values |= _argument(each, build_args, {})
+            values |= _argument(each, build_args, {}, values)
         elif each.word == "FROM":
             began = True
             image, stage = _from(each, values)
@@ -149,7 +149,7 @@ class _Assembler:
                 if self._stages > 1:
                     raise DockerfileError(each.line, "a second stage takes a build engine")
             elif each.word == "ARG" and not self._stages:
-                self._global |= _argument(each, self._build_args, {})
+                self._global |= _argument(each, self._build_args, {}, self._global)
             else:
                 self._apply(each)
         if self._environment:
@@ -168,7 +168,7 @@ class _Assembler:
         getattr(self, f"_{each.word.lower()}")(each)
 
     def _arg(self, each: Instruction) -> None:
-        self._arguments |= _argument(each, self._build_args, self._global)
+        self._arguments |= _argument(each, self._build_args, self._global, self._values)
 
     def _env(self, each: Instruction) -> None:
         self._environment |= _pairs(each, self._values)
@@ -269,12 +269,14 @@ def _from(each: Instruction, values: Mapping[str, str]) -> tuple[str, str]:
     return image, "".join(words[2:3]) if named else ""
 
 
-def _argument(each: Instruction, given: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+def _argument(
+    each: Instruction, given: Mapping[str, str], inherited: Mapping[str, str], values: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what ``ARG`` declares: what is given, else its default, else what was declared before ``FROM``."""
     found = {}
     for word in shlex.split(each.text):
         name, equals, default = word.partition("=")
-        value = substituted(default, before) if equals else before.get(name, "")
-        found[name] = given.get(name, value)
+        found[name] = given.get(name, substituted(default, values) if equals else inherited.get(name, ""))
     return found
 
 

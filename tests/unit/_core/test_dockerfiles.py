@@ -50,6 +50,8 @@ def test_the_body_of_a_here_document_is_no_instruction():
         pytest.param(TWO_STAGES, {"BASE": "other:1"}, ["other:1"], id="given"),
         pytest.param("FROM a AS one\nFROM one\nFROM b\n", {}, ["a", "b"], id="stages-are-no-bases"),
         pytest.param("FROM scratch\n", {}, [], id="nothing"),
+        pytest.param("ARG A=a:1\nARG B=${A}\nFROM $B\nFROM $A\n", {}, ["a:1"], id="default-of-another"),
+        pytest.param("ARG A=a:1\nARG B=${A}\nFROM $B\n", {"A": "b:1"}, ["b:1"], id="default-of-a-given-one"),
         pytest.param("ARG T\nFROM a:${T:-v1}\n", {}, ["a:v1"], id="default-in-place"),
     ],
 )
