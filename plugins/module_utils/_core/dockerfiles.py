@@ -272,7 +272,7 @@ def _from(each: Instruction, values: Mapping[str, str]) -> tuple[str, str]:
 def _argument(
     each: Instruction, given: Mapping[str, str], inherited: Mapping[str, str], values: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what ``ARG`` declares: what is given, else its default, else what was declared before ``FROM``."""
+    """Return what ``ARG`` declares: what is given, else its default, else what stands before ``FROM``."""
     found = {}
     for word in shlex.split(each.text):
         name, equals, default = word.partition("=")
