@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
+from ansible_collections.inference.dra.plugins.module_utils._core.cluster import Cluster
 from ansible_collections.inference.dra.plugins.module_utils._core.diagnosis import diagnose
 from ansible_collections.inference.dra.plugins.module_utils._core.pods import Pod
 from ansible_collections.inference.dra.plugins.module_utils._core.replacement import (
@@ -25,6 +26,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.replacement im
     obstacle,
     plan_replacements,
 )
+from ansible_collections.inference.dra.plugins.module_utils._core.rollouts import Deployment, ReplicaSet
 from ansible_collections.inference.dra.plugins.module_utils._core.waiting import hopeless, is_there
 from ansible_collections.inference.dra.plugins.module_utils._core.workload_report import (
     Selection,
@@ -42,6 +44,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
     KubernetesError,
     NotFound,
+    Resource,
 )
 
 from .cluster import Seen, see
@@ -133,7 +136,24 @@ class Replacing:
 
     def look(self) -> tuple[Seen, Service]:
         """Return everything that a plan needs; fail where an ordered replacement is not possible."""
-        seen = see(Live(self.api), self.clock.now(), self.namespace, workloads=True)
+        return self.judged(see(Live(self.api), self.clock.now(), self.namespace, workloads=True))
+
+    def glance(self) -> Service:
+        """Return the service as it is now; of devices only what its own claims say."""
+        objects = self.read(PODS, CLAIMS, CLAIM_TEMPLATES, DEPLOYMENTS, REPLICA_SETS)
+        return self.judged(
+            Seen(
+                Cluster.from_objects(objects, self.clock.now()),
+                tuple(Deployment.from_api(each) for each in objects["Deployment"]),
+                tuple(ReplicaSet.from_api(each) for each in objects["ReplicaSet"]),
+            )
+        )[1]
+
+    def read(self, *resources: Resource) -> dict[str, list[Mapping[str, Any]]]:
+        live = Live(self.api)
+        return {each.kind: list(live.read(each, self.namespace)) for each in resources}
+
+    def judged(self, seen: Seen) -> tuple[Seen, Service]:
         deployment = seen.deployment(self.namespace, self.name)
         if found := obstacle(deployment, seen.replica_sets, self.which):
             raise ModuleFailure(
@@ -141,11 +161,6 @@ class Replacing:
             )
         changes = self.check_mode and self.params["template_changes"]
         return seen, find_service(seen.cluster, deployment, seen.replica_sets, template_changes=changes)
-
-    def snapshot(self) -> Snapshot:
-        live = Live(self.api)
-        kinds = (CLAIMS, PODS, CLAIM_TEMPLATES)
-        return Snapshot.from_objects({each.kind: list(live.read(each, self.namespace)) for each in kinds})
 
     # -- one replacement -------------------------------------------------------------------------------
 
@@ -155,7 +170,7 @@ class Replacing:
         self.tell(f"{step.pod.meta.name} ({step.alternative or 'no devices'}) is evicted")
         self.evict(step, deadline)
         while True:
-            _seen, service = self.look()
+            service = self.glance()
             new = [each for each in service.members if each.pod.meta.uid not in known]
             if new:
                 break
@@ -210,7 +225,7 @@ class Replacing:
         deadline = deadline or Deadline(self.clock, self.params["timeout_seconds"])
         pod = successor.pod
         if successor.is_held:
-            while (service := self.look()[1]).leaving:
+            while (service := self.glance()).leaving:
                 names = ", ".join(claim.meta.name for claim in service.leaving)
                 self.pause(deadline, pod, f"the devices of {names} are not free yet")
             self.ungate(pod)
@@ -218,7 +233,7 @@ class Replacing:
         selection = Selection(self.namespace, pods=(pod.meta.name,))
         told = ""
         while True:
-            snapshot = self.snapshot()
+            snapshot = Snapshot.from_objects(self.read(CLAIMS, PODS, CLAIM_TEMPLATES))
             if snapshot.pods is None or snapshot.pods.get(pod.meta.uid) is None:
                 self.failed(pod, "it has gone before it served")
             report = judge(snapshot, selection, now=self.clock.now())
