@@ -20,6 +20,7 @@ WAITS = ("waits for devices", "waits for its image", "waits for its node", "star
 """What a replica does between one phase and the next."""
 MOST_LINES = 6
 NICE = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
+UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 TICKS = 6
 
 
@@ -135,17 +136,21 @@ def _axes(frame: Frame) -> str:
         for number in _lines(frame)
     )
     step = nice_step(frame.seconds)
-    times = "".join(_time(at, frame) for at in range(0, int(frame.seconds) + 1, step))
+    times = "".join(_time(at, step, frame) for at in range(0, int(frame.seconds) + 1, step))
     return numbers + times
 
 
-def _time(at: int, frame: Frame) -> str:
+def _time(at: int, step: int, frame: Frame) -> str:
     place = f"left:{at / frame.seconds * 100:.1f}%"
-    return f"<span class='x{'' if at else ' first'}' style='{place}'>{_tick(at)}</span>"
+    return f"<span class='x{'' if at else ' first'}' style='{place}'>{_tick(at, step)}</span>"
 
 
-def _tick(at: int) -> str:
-    return "0" if not at else seconds(float(at)).replace(".0 s", " s")
+def _tick(at: int, step: int) -> str:
+    """Return a time on a scale, in the unit that the whole scale has."""
+    if not at:
+        return "0"
+    size, unit = next((size, unit) for size, unit in UNITS if step >= size)
+    return f"{at // size} {unit}"
 
 
 # Each replica's way to serving
@@ -163,7 +168,7 @@ def lanes(replicas: Sequence[Json], names: Sequence[str]) -> str:
     keys = "".join(f"<span><i class='o{number}'></i>{word}</span>" for number, word in enumerate(WAITS))
     step = nice_step(most)
     ticks = "".join(
-        f"<span style='left:{at / most * 100:.1f}%'>{_tick(at)}</span>"
+        f"<span style='left:{at / most * 100:.1f}%'>{_tick(at, step)}</span>"
         for at in range(0, int(most) + 1, step)
     )
     scale = f"<div class='lane'><span></span><div class='scale'>{ticks}</div><span></span></div>"

@@ -103,14 +103,17 @@ def _lead(report: Json) -> str:
     by_status = Counter(verdict["status"] for verdict in report["verdicts"])
     grave = [plural(by_status[status], status) for status in ("error", "warning") if by_status[status]]
     if grave:
-        sentences.append(f"<b>{' and '.join(grave)}</b> to look at.")
+        word = "error" if by_status["error"] else "warning"
+        sentences.append(f"<b class='{word}'>{' and '.join(grave)}</b> to look at.")
     elif steps:
         notes = f", {plural(by_status['note'], 'note')}" if by_status["note"] else ""
         sentences.append(f"No error and no warning{notes}.")
     torn = report["teardown"]
     if torn:
         sentences.append(
-            "Torn down; nothing is left." if torn["clean"] else "<b>Torn down, and not all is gone.</b>"
+            "Torn down; nothing is left."
+            if torn["clean"]
+            else "<b class='error'>Torn down, and not all is gone.</b>"
         )
     return " ".join(sentences)
 

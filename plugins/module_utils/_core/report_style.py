@@ -28,7 +28,7 @@ h3{font-size:.8125rem;font-weight:500;color:var(--soft);margin:0 0 .6rem}
 p{margin:0 0 .6rem}.soft{color:var(--soft)}.small{font-size:.8125rem}
 .eyebrow{font-size:.8125rem;color:var(--soft);margin:0}
 .lead{font-size:1.0625rem;max-width:54rem;color:var(--soft);margin:0}
-.lead b{color:var(--ink);font-weight:550}
+.lead b{color:var(--ink);font-weight:550}.lead b.error{color:var(--bad)}.lead b.warning{color:var(--warn)}
 code{font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;
 overflow-wrap:anywhere}
 .error{color:var(--bad)}.warning{color:var(--warn)}.ok{color:var(--good)}.note{color:var(--soft)}
@@ -77,9 +77,9 @@ vertical-align:.25em}
 .course .end{left:calc(100% + .7rem);width:4.8rem;transform:translateY(50%);color:var(--ink);
 font-size:.8125rem;line-height:1.2;overflow:hidden;text-overflow:ellipsis}
 .lanes{display:grid;gap:.45rem;font-size:.8125rem}
-.lane{display:grid;grid-template-columns:9.5rem minmax(0,1fr) 3.25rem;gap:0 .9rem;align-items:center}
+.lane{display:grid;grid-template-columns:9.5rem minmax(0,1fr) 3.75rem;gap:0 .9rem;align-items:center}
 .lane .who{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.lane .took{text-align:right}
+.lane .took{text-align:right;white-space:nowrap}
 .track{position:relative;height:1.15rem;border-radius:.2rem;background:var(--tint)}
 .track i{position:absolute;top:0;bottom:0;background:var(--c);border-right:1px solid var(--paper)}
 .track i:first-child{border-radius:.2rem 0 0 .2rem}.track i:last-child{border-radius:0 .2rem .2rem 0;
