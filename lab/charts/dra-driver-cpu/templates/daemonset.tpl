@@ -4,6 +4,9 @@ metadata:
   name: {{ .Chart.Name }}
   namespace: {{ .Release.Namespace }}
   labels: {{- include "labels.all" . | nindent 4 }}
+  {{- with .Values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 ---
 apiVersion: apps/v1
 kind: DaemonSet
@@ -32,6 +35,9 @@ spec:
       priorityClassName: system-node-critical
       tolerations: {{- toYaml .Values.tolerations | nindent 8 }}
       serviceAccountName: {{ .Chart.Name }}
+      {{- with .Values.imagePullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - name: dracpu
           image: {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
@@ -41,10 +47,10 @@ spec:
             - --v={{ .Values.args.logLevel }}
             - --cpu-device-mode={{ .Values.args.cpuDeviceMode }}
             - --group-by={{ .Values.args.groupBy }}
+            - --bind-address=:{{ .Values.healthzPort }}
             {{- with .Values.args.reservedCPUs }}
             - --reserved-cpus={{ . }}
             {{- end }}
-            - --bind-address=:{{ .Values.healthzPort }}
           ports:
             - name: healthz
               containerPort: {{ .Values.healthzPort }}

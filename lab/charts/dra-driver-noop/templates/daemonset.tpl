@@ -21,6 +21,7 @@ spec:
         - name: plugin
           image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
           imagePullPolicy: {{ .Values.image.pullPolicy }}
+          command: [/usr/bin/dra-driver-noop]
           args:
             - -driver-names={{ .Values.driverNames }}
             - -node-name=$(NODE_NAME)

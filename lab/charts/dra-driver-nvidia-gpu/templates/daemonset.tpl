@@ -1,11 +1,3 @@
-{{- $image := printf "%s:%s" .Values.image.repository (.Values.image.tag | default (printf "v%s" .Chart.AppVersion)) }}
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: {{ .Chart.Name }}-service-account-kubeletplugin
-  namespace: {{ .Release.Namespace }}
-  labels: {{- include "labels.all" . | nindent 4 }}
----
 apiVersion: apps/v1
 kind: DaemonSet
 metadata:
@@ -16,10 +8,7 @@ spec:
   selector:
     matchLabels:
       {{ .Chart.Name }}-component: kubelet-plugin
-  updateStrategy:
-    type: RollingUpdate
-    rollingUpdate:
-      maxUnavailable: 100%
+  updateStrategy: {{- toYaml .Values.kubeletPlugin.updateStrategy | nindent 4 }}
   template:
     metadata:
       labels:
@@ -35,18 +24,19 @@ spec:
       serviceAccountName: {{ .Chart.Name }}-service-account-kubeletplugin
       initContainers:
         - name: init-container
-          image: {{ $image }}
+          image: {{ include "image" . }}
+          command: [bash, /usr/bin/kubelet-plugin-prestart.sh]
           env:
             - {name: NVIDIA_DRIVER_ROOT, value: {{ .Values.nvidiaDriverRoot | quote }}}
       containers:
         {{- if .Values.resources.computeDomains.enabled }}
         - name: compute-domains
-          image: {{ $image }}
+          image: {{ include "image" . }}
           imagePullPolicy: {{ .Values.image.pullPolicy }}
         {{- end }}
         {{- if .Values.resources.gpus.enabled }}
         - name: gpus
-          image: {{ $image }}
+          image: {{ include "image" . }}
           imagePullPolicy: {{ .Values.image.pullPolicy }}
           env:
             - {name: NVIDIA_DRIVER_ROOT, value: {{ .Values.nvidiaDriverRoot | quote }}}
@@ -56,19 +46,5 @@ spec:
       {{- with .Values.kubeletPlugin.nodeSelector }}
       nodeSelector: {{- toYaml . | nindent 8 }}
       {{- end }}
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-              {{- range $key, $value := dict
-                "feature.node.kubernetes.io/pci-10de.present" "true"
-                "feature.node.kubernetes.io/pci-0302_10de.present" "true"
-                "feature.node.kubernetes.io/pci-0300_10de.present" "true"
-                "feature.node.kubernetes.io/cpu-model.vendor_id" "NVIDIA"
-                "nvidia.com/gpu.present" "true" }}
-              - matchExpressions:
-                  - key: {{ $key }}
-                    operator: In
-                    values: [{{ $value | quote }}]
-              {{- end }}
+      affinity: {{- toYaml .Values.kubeletPlugin.affinity | nindent 8 }}
       tolerations: {{- toYaml .Values.kubeletPlugin.tolerations | nindent 8 }}
