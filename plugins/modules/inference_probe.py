@@ -34,7 +34,7 @@ options:
     description: Port of the model server in the pods. By default the port that the pod names C(http), else its first, else 8000.
     type: int
   model:
-    description: Name of the model. By default the first that the first replica lists under C(/v1/models).
+    description: Name of the model. By default the first that each replica lists under C(/v1/models).
     type: str
   prompt:
     description:

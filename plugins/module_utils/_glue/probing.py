@@ -206,7 +206,8 @@ class Probe:
         subject = f"Service {self._namespace}/{name}"
         endpoints = self._endpoints(name)
         if not endpoints:
-            return {"name": name, "endpoints": 0, **summary(())}, service_verdicts(subject, ())
+            nothing = {"name": name, "endpoints": 0, "alternatives": {}, **summary(())}
+            return nothing, service_verdicts(subject, ())
         number = self._params["requests"] * len(endpoints)
         self._say(f"{subject}: {len(endpoints)} endpoints, {number} requests")
         # A node's proxy sends each new connection to any ready endpoint; in turn is what many such come to.
@@ -228,7 +229,8 @@ class Probe:
 
     def _endpoints(self, service: str) -> list[Endpoint]:
         slices = self._api.list(ENDPOINT_SLICES, self._namespace, label_selector=f"{SERVICE_LABEL}={service}")
-        return sorted(endpoints_of(slices), key=lambda each: each.pod)
+        # A service with two address families has a slice, and so each pod, for either.
+        return sorted({*endpoints_of(slices)}, key=lambda each: each.pod)
 
 
 def port_of(spec: Mapping[str, Any]) -> int:

@@ -33,7 +33,8 @@ def cluster(*, cpu_ready: bool = False, behind_service: tuple = (ON_GPU,)) -> li
         if item["kind"] == "Pod" and item["metadata"]["name"] == ON_CPU and cpu_ready:
             item["status"]["conditions"] = [READY]
     if behind_service:
-        items.append(slice_of(*behind_service))
+        # One per address family, as for a Service with both.
+        items += [slice_of(*behind_service)] * 2
     return items
 
 
