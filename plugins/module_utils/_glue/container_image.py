@@ -108,7 +108,7 @@ class Outside:
         self.clock = clock
         self.connect = connect
         self.run_program = run_program
-        self.registry = Registry(self.login, connect)
+        self.registry = Registry(self.login, connect, clock)
         self._google: Google | None = None
 
     def google(self) -> Google:

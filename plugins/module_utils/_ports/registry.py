@@ -10,6 +10,7 @@ registry that they are for and to the token server it names, never over plain HT
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol
@@ -18,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from .._core import oci
 from .._core.image_references import Reference, is_loopback
+from .clock import Clock, SystemClock
 from .connection import Connection
 from .transport import Answer, NoAnswer, Transport, pieces
 
@@ -28,6 +30,8 @@ REQUEST_SECONDS = 60.0
 BLOB_SECONDS = 3600.0
 """Layers of model servers have gigabytes."""
 REDIRECTS = (301, 302, 303, 307, 308)
+READ_PAUSES = (0.5, 1.0, 2.0)
+WORTH_ANOTHER_TRY = (429, 500, 502, 503, 504)
 OK, CREATED, ACCEPTED, UNAUTHORIZED, FORBIDDEN, MISSING = 200, 201, 202, 401, 403, 404
 
 
@@ -67,9 +71,15 @@ def direct(host: str) -> Transport:
 class Registry:
     """All registries, each spoken to with the credentials it has."""
 
-    def __init__(self, credentials: Credentials, connect: Callable[[str], Http] = direct) -> None:
+    def __init__(
+        self,
+        credentials: Credentials,
+        connect: Callable[[str], Http] = direct,
+        clock: Clock | None = None,
+    ) -> None:
         self._credentials = credentials
         self._connect = connect
+        self._clock = clock or SystemClock()
         self._transports: dict[str, Http] = {}
         self._authorization: dict[tuple[str, str], str] = {}
 
@@ -221,12 +231,22 @@ class Registry:
         return answer
 
     def _send(self, method: str, url: str, body: Any, headers: Any, attempted: str) -> Answer:
-        host = urlsplit(url).netloc
-        seconds = REQUEST_SECONDS if body is None else BLOB_SECONDS
+        """Return the answer; a read is asked again where that may help, a change never."""
+        for pause in READ_PAUSES if method in ("GET", "HEAD") else ():
+            with contextlib.suppress(NoAnswer):
+                answer = self._once(method, url, body, headers)
+                if answer.status not in WORTH_ANOTHER_TRY:
+                    return answer
+            self._clock.sleep(pause)
         try:
-            return self._transport(host).send(method, url, body, headers, seconds)
+            return self._once(method, url, body, headers)
         except NoAnswer as problem:
-            raise RegistryError(attempted, f"no answer from {host}: {problem}", "unreachable") from problem
+            observed = f"no answer from {urlsplit(url).netloc}: {problem}"
+            raise RegistryError(attempted, observed, "unreachable") from problem
+
+    def _once(self, method: str, url: str, body: Any, headers: Any) -> Answer:
+        seconds = REQUEST_SECONDS if body is None else BLOB_SECONDS
+        return self._transport(urlsplit(url).netloc).send(method, url, body, headers, seconds)
 
     def _headers(self, image: Reference, *, write: bool) -> list[tuple[str, str]]:
         value = self._authorization.get((image.name, "push" if write else "pull"), "")

@@ -418,3 +418,20 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(bench):
     bench.world.asked.clear()
     assert bench.run()["changed"]
     assert [each.split("/v2/")[0] for each in bench.world.writes] == ["PUT "], "the blobs are there"
+
+
+def test_a_read_is_asked_again_and_a_change_is_not(bench):
+    bench.world.refusals["HEAD manifests"] = Answer(503, {}, b"later")
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        bench.world.refusals.pop("HEAD manifests", None)
+
+    bench.clock.sleep = sleep
+    assert bench.run()["changed"]
+    assert pauses == [0.5]
+    bench.write("app/data", "2")
+    bench.world.refusals["POST blobs"] = Answer(503, {}, b"later")
+    bench.fails("RegistryRefused")
+    assert pauses == [0.5]
