@@ -111,7 +111,7 @@ def _build(docker: Docker, image: Image, bases: Bases, reference: str, say: Say)
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copyfile(source, target)
-        given = bases.arguments(text) | image.arguments
+        given = {**bases.arguments(text), **image.arguments}
         debian.build(docker, Path(scratch), text, reference, **given)
     debian.remove_older(docker, reference)
 
