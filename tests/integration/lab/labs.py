@@ -19,7 +19,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.clock import 
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes, Resource
 
 COMMAND = Path(sys.executable).parent / "dra-lab"
-COMMAND_SECONDS = 120
+COMMAND_SECONDS = 300
 POLL_SECONDS = 0.05
 
 
