@@ -1,10 +1,13 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The entry point ``verify`` of the role dra_drivers, with the plan of two alternatives."""
+"""The role dra_drivers: its entry point ``verify``, and a release that an interrupted run left behind."""
 
 from __future__ import annotations
 
+import base64
+import functools
+import gzip
 import json
 import os
 import subprocess
@@ -16,7 +19,7 @@ import yaml
 
 import ansible_collections.inference.dra as collection
 from ansible_collections.inference.dra.plugins.filter.inference_plan import inference_plan
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import NODES
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import NODES, SECRETS
 
 from .scene import node
 
@@ -46,26 +49,34 @@ ALTERNATIVES = [
 
 
 @pytest.fixture
-def verify(kubeconfig, tmp_path):
-    """Return a function that runs the entry point and returns its status and what it printed."""
+def play(kubeconfig, lab_binaries, tmp_path):
+    """Return a function that runs a task file of the role and returns its status and what it printed."""
     playbook = tmp_path / "play.yml"
-    include = {"name": "inference.dra.dra_drivers", "tasks_from": "verify"}
-    task = {"ansible.builtin.include_role": include}
-    playbook.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
+    (tmp_path / "helm").symlink_to(lab_binaries["helm"])
     environment = {
         **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "K8S_AUTH_KUBECONFIG": kubeconfig,
         "ANSIBLE_COLLECTIONS_PATH": str(Path(collection.__path__[0]).parents[2]),
         "ANSIBLE_LOCALHOST_WARNING": "false",
     }
 
-    def run(**variables):
+    def run(tasks_from, **variables):
+        include = {"name": "inference.dra.dra_drivers", "tasks_from": tasks_from}
+        task = {"ansible.builtin.include_role": include}
+        playbook.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
         given = {"dra_drivers_plan": inference_plan(ALTERNATIVES), **variables}
         command = [Path(sys.executable).parent / "ansible-playbook", playbook, "-e", json.dumps(given)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
         return done.returncode, done.stdout + done.stderr
 
     return run
+
+
+@pytest.fixture
+def verify(play):
+    """Return a function that runs the entry point ``verify``."""
+    return functools.partial(play, "verify")
 
 
 @pytest.fixture
@@ -102,3 +113,42 @@ def test_node_without_devices_names_the_driver(verify, pool_nodes, api):
     api.delete(NODES, "gpu-2")
     assert code == 2, text
     assert "Node gpu-2: DaemonSet kube-system/dra-driver-nvidia-gpu-kubelet-plugin does not exist" in text
+
+
+CHART = "dra-driver-noop"
+CHARTS = Path(collection.__path__[0]) / "lab" / "charts"
+
+
+def release_record(status):
+    """Return helm's record of a release in a status, as Helm 3 and 4 keep it in a Secret."""
+    body = {
+        "name": CHART,
+        "info": {"status": status, "first_deployed": "2026-01-01T00:00:00Z"},
+        "chart": {"metadata": {"name": CHART, "version": "0.1.0", "apiVersion": "v2"}},
+        "manifest": "",
+        "version": 1,
+    }
+    packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
+    return {
+        "metadata": {
+            "name": f"sh.helm.release.v1.{CHART}.v1",
+            "labels": {"owner": "helm", "name": CHART, "status": status, "version": "1"},
+        },
+        "type": "helm.sh/release.v1",
+        "data": {"release": base64.b64encode(packed).decode()},
+    }
+
+
+@pytest.mark.parametrize("status", [pytest.param("pending-install", id="C50-interrupted-install")])
+def test_a_release_that_an_interrupted_run_left_is_named_with_the_way_out(play, api, namespace, status):
+    api.create(SECRETS, release_record(status), namespace)
+    code, said = play(
+        "noop",
+        dra_drivers_namespace=namespace,
+        dra_drivers_noop_chart=str(CHARTS / CHART),
+        dra_drivers_noop_image={"repository": "r.example/noop", "tag": "1"},
+    )
+    assert code != 0
+    assert f"it is {status}, because an earlier run was interrupted" in said
+    assert f"helm rollback {CHART} -n {namespace}" in said
+    assert "Helm said: Failure" in said, said
