@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -12,7 +13,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,12 +23,25 @@ import pytest
 
 from ansible_collections.inference.dra.lab import cli, lifecycle
 from ansible_collections.inference.dra.lab.state import Lab
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    PODS,
+    Kubernetes,
+    Resource,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(sys.executable).parent
 RECAP = re.compile(r"^localhost +: ok=(\d+) +changed=(\d+) +unreachable=0 +failed=(\d+)", re.MULTILINE)
-PLAYBOOK_SECONDS = 180
+PLAYBOOK_SECONDS = 600
+PATIENCE_SECONDS = 60.0
+
+
+def is_ready(pod: dict) -> bool:
+    """Return whether a pod serves and is not on its way out."""
+    conditions = pod["status"].get("conditions", ())
+    ready = any((each["type"], each["status"]) == ("Ready", "True") for each in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,21 @@ class Bench:
         """Return what the role lab would set, changed: an extra variable wins over its fact."""
         return {"lab_connection": {**cli.description(self.lab), **changes}}
 
+    def until(self, resource: Resource, holds: Callable[[list[dict]], object]) -> list[dict]:
+        """Return the objects of a kind as soon as the condition holds for them."""
+        known: dict[str, dict] = {}
+        api = self.api.within(Deadline(SystemClock(), PATIENCE_SECONDS))
+        for news in api.follow(resource, "default" if resource.namespaced else ""):
+            if isinstance(news, list):
+                known = {each["metadata"]["uid"]: each for each in news}
+            elif news.type == "DELETED":
+                known.pop(news.object["metadata"]["uid"], None)
+            elif news.type != "BOOKMARK":
+                known[news.object["metadata"]["uid"]] = news.object
+            if holds([*known.values()]):
+                return [*known.values()]
+        raise AssertionError("the watch ended")
+
     def play(self, playbook: str, *options: str, check: bool = False, **variables) -> Ended:
         """Run a playbook from the checkout and return how it ended."""
         given = {"lab_name": self.lab.name, "inference_output": str(self.output), **variables}
@@ -76,15 +105,31 @@ class Bench:
         return Ended(done.returncode, int(recap[2]), int(recap[3]), done.stdout)
 
 
-@pytest.fixture(scope="module")
-def bench(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
-    name = f"itest-{os.getpid()}"
+@contextlib.contextmanager
+def lab_bench(name: str, output: Path) -> Iterator[Bench]:
+    """Yield a lab of this name, which is gone afterwards."""
     dra_lab = [str(PROGRAMS / "dra-lab")]
     try:
         subprocess.run([*dra_lab, "up", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
-        yield Bench(lifecycle.required(name), tmp_path_factory.mktemp("output"))
+        yield Bench(lifecycle.required(name), output)
     finally:
         subprocess.run([*dra_lab, "down", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def bench(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
+    with lab_bench(f"itest-{os.getpid()}", tmp_path_factory.mktemp("output")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def served(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
+    """A lab with two replicas, one on a GPU and one on CPUs, of which one at a time may be missing."""
+    with lab_bench(f"itest-served-{os.getpid()}", tmp_path_factory.mktemp("served")) as made:
+        ended = made.play("site.yml", inference_replicas=2, vllm_min_available=1)
+        assert ended.status == 0, ended.output
+        made.until(PODS, lambda pods: sum(map(is_ready, pods)) == 2)
+        yield made
 
 
 class CountingProxy:
