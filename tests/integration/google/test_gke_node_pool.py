@@ -123,7 +123,45 @@ def test_a_difference_is_changed_in_place(cluster, change, path, value):
     assert not pools(cluster, wanted)["changed"]
 
 
-def test_removing_is_asked_for_by_name(cluster):
+def test_C39_what_nobody_named_stays(cluster):  # noqa: N802 - field case
+    old = {"labels": {"a": "1"}, "resource_labels": {"a": "1"}, "tags": ["a"]}
+    pools(cluster, {**GPU_POOL, **old})
+    result = pools(
+        cluster, {"name": "gpu-pool", "labels": {"b": "2"}, "resource_labels": {"b": "2"}, "tags": ["b"]}
+    )
+    assert len(result["actions"]) == 3
+    assert result["diff"]["before"]["NodePool demo/gpu-pool"]["labels"] == {"a": "1"}
+    assert result["diff"]["after"]["NodePool demo/gpu-pool"]["labels"] == {"a": "1", "b": "2"}
+    config = cluster.pool("gpu-pool")["config"]
+    assert config["labels"] == {"a": "1", "b": "2"}
+    assert config["resourceLabels"].items() >= {"a": "1", "b": "2"}.items()
+    assert config["tags"] == ["a", "b"]
+
+
+FILLED_IN = {
+    "C40-driver-version": ({"accelerators": [{"type": "nvidia-l4", "count": 1}]}, "accelerators"),
+    "C40-gpu-taint": ({"taints": [{"key": "k", "value": "v"}]}, "taints"),
+    "C40-disk-scopes-and-image": ({}, "diskSizeGb"),
+    "C40-resource-labels": ({"resource_labels": {"cost": "ml"}}, "resourceLabels"),
+    "C40-networks-of-a-profile": ({"network": {"accelerator_profile": "auto"}}, ""),
+}
+
+
+@pytest.mark.parametrize(("stated", "field"), FILLED_IN.values(), ids=FILLED_IN)
+def test_what_the_server_fills_in_is_no_difference(lab, stated, field):
+    lab.run("gke_cluster", name="demo", dataplane_v2=True)
+    wanted = {"name": "pool", "machine_type": "g2-standard-8", **stated}
+    wanted.setdefault("accelerators", [{"type": "nvidia-l4", "count": 1}])
+    made = pools(lab, wanted)
+    assert (made["failed"], made["notes"]) == (False, []), made
+    assert not field or lab.pool("pool")["config"][field]
+    before = lab.writes
+    again = pools(lab, wanted)
+    assert (again["changed"], again["actions"]) == (False, [])
+    assert lab.writes == before
+
+
+def test_C39_removing_is_asked_for_by_name(cluster):  # noqa: N802 - field case
     pools(cluster, {**GPU_POOL, "labels": {"a": "1", "b": "2"}})
     asked = {"name": "gpu-pool", "remove": {"labels": ["a"], "taints": ["nvidia.com/none"]}}
     assert pools(cluster, asked)["changed"]
