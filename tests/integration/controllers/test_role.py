@@ -16,6 +16,7 @@ import yaml
 
 import ansible_collections.inference.dra as collection
 from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
+from ansible_collections.inference.dra.plugins.module_utils._core.alternatives import plan
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     DEPLOYMENTS,
     DEVICE_CLASSES,
@@ -34,6 +35,15 @@ VARIABLES = {
     "image_configurator_priority_class": "of-the-role",
     "image_configurator_timeout_seconds": 30,
 }
+ALTERNATIVES = [
+    {"name": "gpu", "device_class": "gpu.nvidia.com", "image": {"name": "vllm-gpu", "tag": "1"}},
+    {
+        "name": "cpu",
+        "device_class": "dra.cpu",
+        "capacity": {"dra.cpu/cpu": "12"},
+        "image": {"name": "vllm-cpu", "tag": "1"},
+    },
+]
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 
 
@@ -123,7 +133,11 @@ def test_upstream_manifests_are_valid_here_too(api, shared):
     assert documents
     upstream = {**VARIABLES, "image_configurator_implementation": "upstream"}
     ours = [o for t in ("rbac", "rbac-upstream", "deployment") for o in render(f"{t}.yaml.j2", **upstream)]
-    assert [problem for document in [*documents, *ours] if (problem := refused(api, document))] == []
+    template = plan(ALTERNATIVES, {"image_registry": "registry.example/images"}).claim_template()
+    template["metadata"]["namespace"] = "default"
+    assert [
+        problem for document in [*documents, *ours, template] if (problem := refused(api, document))
+    ] == []
 
 
 def refused(api, document):
