@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.inference.dra.plugins.module_utils._core.lines import diagnosis_lines, verdict_lines
+from ansible_collections.inference.dra.plugins.module_utils._core.lines import (
+    diagnosis_lines,
+    replacement_lines,
+    verdict_lines,
+)
 
 BUSY = {
     "status": "note",
@@ -63,3 +67,38 @@ def test_the_cluster_comes_last():
 def test_the_gravest_first_and_nothing_for_ok():
     lines = verdict_lines([FINE, BUSY, BROKEN])
     assert [line.partition(":")[0] for line in lines] == ["error", "note"]
+
+
+STEP = {"pod": "a", "alternative": "cpu", "accepted": ["gpu"], "foreseen": "gpu"}
+DONE = {
+    "pod": "a",
+    "alternative": "cpu",
+    "successor": "b",
+    "successor_alternative": "gpu",
+    "node": "n",
+    "seconds": 2.5,
+}
+REPLACEMENTS = {
+    "nothing": ([], [], "none is free", ["none is free"]),
+    "done": ([DONE], [], "", ["a on cpu -> b on gpu, 2.5 s"]),
+    "begun by an earlier run": (
+        [DONE | {"pod": "", "alternative": ""}],
+        [],
+        "",
+        ["a replica that had ended on no devices -> b on gpu, 2.5 s"],
+    ),
+    "planned": ([], [STEP], "", ["a on cpu -> gpu, not done"]),
+    "planned for what has nothing": (
+        [],
+        [STEP | {"alternative": "", "foreseen": ""}],
+        "",
+        ["a on no devices -> any alternative, not done"],
+    ),
+    "done, then why no more": ([DONE], [], "enough", ["a on cpu -> b on gpu, 2.5 s", "enough"]),
+}
+
+
+@pytest.mark.parametrize(("actions", "planned", "because", "lines"), REPLACEMENTS.values(), ids=REPLACEMENTS)
+def test_replacements_are_one_line_each(actions, planned, because, lines):
+    result = {"actions": actions, "planned": planned, "because": because}
+    assert replacement_lines(result) == lines

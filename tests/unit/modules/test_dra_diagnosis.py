@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._core.alternatives import plan
+
 from .in_process import NOW, RECORDED, recorded, run_module, without
 
 ON_GPU = "vllm-56997f7467-4mvh8"
@@ -102,3 +104,38 @@ def test_both_names_are_required(missing):
     result = run_module("inference_service_info", objects=str(RECORDED), now=NOW, **given)
     assert result["failed"]
     assert missing in result["msg"]
+
+
+@pytest.mark.parametrize("option", [{"replicas": 2}, {"prediction": {"replicas": 2}}], ids=str)
+def test_a_prediction_needs_the_plan(option):
+    result = service(**option)
+    assert result["failed"]
+    assert "required by" in result["msg"]
+
+
+PLAN = plan(
+    [
+        {"name": "gpu", "device_class": "gpu.nvidia.com", "image": {"reference": "example.com/gpu:1"}},
+        {
+            "name": "cpu",
+            "device_class": "dra.cpu",
+            "capacity": {"dra.cpu/cpu": "12"},
+            "image": {"reference": "example.com/cpu:1"},
+        },
+    ]
+).as_dict()
+
+
+def test_what_is_there_is_held_to_plan_and_prediction():
+    before = service(plan=PLAN, replicas=2)["prediction"]
+    assert before["alternatives"] == before["least"] == before["most"] == {"gpu": 1, "cpu": 1}
+    after = service(plan=PLAN, prediction=before)
+    by_status = {each["reason"]: each["status"] for each in after["verdicts"]}
+    assert by_status["AlternativesAsPredicted"] == "ok"
+    # One of the recorded replicas waits for its image.
+    assert by_status["ReplicaNotReady"] == "error"
+    assert "prediction" not in after
+
+
+def test_without_a_plan_nothing_is_held_to_anything():
+    assert service()["verdicts"] == []

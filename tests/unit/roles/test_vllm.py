@@ -98,3 +98,48 @@ def test_the_name_of_the_claim_template_says_what_is_in_it():
     other = plan([GPU | {"image": {"reference": "example.com/gpu:2"}}, CPU]).as_dict()
     assert names() == names() != names(vllm_plan=other)
     assert names().startswith("gpu-or-cpu-")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind"),
+    [("Recreate", "Recreate"), ("Ordered", "Recreate"), ("RollingUpdate", "RollingUpdate")],
+    ids=lambda value: value,
+)
+def test_an_ordered_replacement_falls_back_to_ending_all_at_once(strategy, kind):
+    spec = rendered("deployment.yaml.j2", vllm_strategy=strategy)["spec"]
+    assert spec["strategy"] == {"type": kind}
+    # Who pauses it resumes it: an apply that mentioned it would do either again.
+    assert "paused" not in spec
+
+
+def test_the_number_of_replicas_is_left_to_an_autoscaler_where_there_is_one():
+    assert rendered("deployment.yaml.j2", vllm_replicas=3)["spec"]["replicas"] == 3
+    given = {"vllm_replicas": 2, "vllm_max_replicas": 6}
+    assert "replicas" not in rendered("deployment.yaml.j2", **given)["spec"]
+    autoscaler = rendered("autoscaler.yaml.j2", **given)
+    assert autoscaler["apiVersion"] == "autoscaling/v2"
+    assert (autoscaler["spec"]["minReplicas"], autoscaler["spec"]["maxReplicas"]) == (2, 6)
+    target = rendered("deployment.yaml.j2", **given)
+    assert autoscaler["spec"]["scaleTargetRef"] == {
+        "apiVersion": target["apiVersion"],
+        "kind": target["kind"],
+        "name": target["metadata"]["name"],
+    }
+    assert autoscaler["spec"]["metrics"]
+
+
+def test_placement_keeps_the_order_of_the_alternatives():
+    """Observed on Kubernetes 1.36.3: each of the three alone is outvoted by one of the others."""
+    pools = [
+        entry
+        | {"node_pool": {"name": f"{entry['name']}-pool", "machine_type": "n2-standard-16", "max_nodes": 2}}
+        for entry in (GPU, CPU)
+    ]
+    spec = pod_spec(vllm_plan=plan(pools, {"compute_class": "fungible", "zones": ["a"]}).as_dict())
+    assert {"key": "DeletionCandidateOfClusterAutoscaler", "operator": "Exists"} in spec["tolerations"]
+    assert [each["whenUnsatisfiable"] for each in spec["topologySpreadConstraints"]] == ["ScheduleAnyway"]
+    (term,) = spec["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    (expression,) = term["preference"]["matchExpressions"]
+    assert (term["weight"], expression["values"]) == (100, ["gpu-pool"])
+    keys = {each["key"] for each in spec["tolerations"]}
+    assert "ToBeDeletedByClusterAutoscaler" not in keys
