@@ -5,15 +5,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from ansible_collections.inference.dra.controllers.image_configurator.image_config import (
+    Refused,
+    parse_image_config,
+)
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIM_TEMPLATES,
     CLAIMS,
     DEVICE_CLASSES,
+    EVENTS,
     PODS,
     SLICES,
 )
@@ -96,6 +104,66 @@ def test_permanent_errors_fail_at_once(controller, workload, api, kit, reason):
     (event,) = workload.events(reason)
     assert (event["type"], event["involvedObject"]["name"]) == ("Warning", "p")
     assert kit.image(api.get(PODS, "p", workload.namespace)) == kit.PLACEHOLDER
+
+
+# The API server takes any JSON object; what is in it is for the driver to judge.
+FIELDS = ["apiVersion", "kind", "containerName", "image"]
+ANY = (
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.text(max_size=9)
+    | st.lists(st.text(max_size=3), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=2)
+)
+MALFORMED = st.one_of(
+    st.dictionaries(st.text(max_size=9), ANY, max_size=3),  # anything
+    st.tuples(st.sampled_from([*FIELDS, "extra"]), ANY),  # one field is another one
+    st.sampled_from(FIELDS),  # one field is missing
+)
+
+
+def malformed(how, kit):
+    right = kit.image_config("vllm", "a:1")["opaque"]["parameters"]
+    if isinstance(how, dict):
+        parameters = how
+    elif isinstance(how, tuple):
+        parameters = {**right, how[0]: how[1]}
+    else:
+        parameters = {name: value for name, value in right.items() if name != how}
+    with contextlib.suppress(Refused):
+        parse_image_config(parameters, kit.GATE)
+        return {}  # it was right by chance
+    return parameters
+
+
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.lists(MALFORMED, min_size=25, max_size=30))
+def test_whatever_a_fuzzer_writes_ends_in_failure_and_event(controller, workload, kit, found):
+    for number, how in enumerate(found):
+        config = [kit.opaque(malformed(how, kit))]
+        workload.template(config, name=f"t{number}", gpu_first=False)
+        workload.pod(f"p{number}", template=f"t{number}")
+    failed = [("True", "ImageConfigInvalid"), ("True", "ImageReferenceInvalid")]
+    refused, told = set(), set()
+
+    def all_refused(known):
+        refused.update(
+            name
+            for name, claim in known.items()
+            if kit.conditions(claim).get("image-update-failed") in failed
+        )
+        return len(refused) == len(found)
+
+    def all_told(known):
+        events = [event for _status, reason in failed for event in kit.of(known, reason)]
+        told.update(event["involvedObject"]["name"] for event in events)
+        return len(told) == len(found)
+
+    workload.claims(all_refused, 60)
+    kit.until(workload.api, EVENTS, workload.namespace, all_told, 60)
+    assert controller.process.poll() is None
+    assert controller.page("/healthz") == (200, "ok\n")
 
 
 def test_a_claim_refused_again_is_slowed_down_and_said_so(controller, workload, kit):
