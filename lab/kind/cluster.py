@@ -41,7 +41,7 @@ KIND_LABEL = "io.x-k8s.kind.cluster"
 KIND_NETWORK = "kind"
 KIND_OLDEST = (0, 27)
 """The first kind whose node images have the containerd 2 that kubelet 1.36 needs."""
-READY_SECONDS = 180.0
+READY_SECONDS = 300.0
 
 
 def home() -> Path:

@@ -26,7 +26,7 @@ from ..errors import LabError
 from ..processes import Processes, Program
 
 DAEMON = "dockerd"
-STARTED_SECONDS = 30.0
+STARTED_SECONDS = 120.0
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 CAP_SYS_RESOURCE = 24
 RUNTIME = "without-sys-resource"

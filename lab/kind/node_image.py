@@ -39,7 +39,7 @@ from .releases import (
 
 FILES = Path(__file__).parent / "files"
 REGISTRY = "registry.k8s.io"
-CONTAINERD_SECONDS = 30.0
+CONTAINERD_SECONDS = 120.0
 IN_USR_BIN = ("kubelet", "kubeadm", "kubectl")
 IN_USR_LOCAL_BIN = ("containerd", "ctr", "containerd-shim-runc-v2", "crictl")
 IMPORT = (
