@@ -115,7 +115,10 @@ def test_an_ordered_replacement_falls_back_to_ending_all_at_once(strategy, kind)
 def test_the_number_of_replicas_is_left_to_an_autoscaler_where_there_is_one():
     assert rendered("deployment.yaml.j2", vllm_replicas=3)["spec"]["replicas"] == 3
     given = {"vllm_replicas": 2, "vllm_max_replicas": 6}
-    assert "replicas" not in rendered("deployment.yaml.j2", **given)["spec"]
+    assert rendered("deployment.yaml.j2", **given)["spec"]["replicas"] == 2
+    present = {"__vllm_present": {"resources": [{"spec": {"replicas": 5}}]}}
+    assert rendered("deployment.yaml.j2", **given, **present)["spec"]["replicas"] == 5
+    assert rendered("deployment.yaml.j2", vllm_replicas=2, **present)["spec"]["replicas"] == 2
     autoscaler = rendered("autoscaler.yaml.j2", **given)
     assert autoscaler["apiVersion"] == "autoscaling/v2"
     assert (autoscaler["spec"]["minReplicas"], autoscaler["spec"]["maxReplicas"]) == (2, 6)
