@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from .claims import Claim, ClaimTemplate, DeviceClass, DeviceRequests
@@ -45,6 +46,14 @@ class Cluster:
     queued: tuple[Mapping[str, Any], ...] = ()
     template_requests: Mapping[Name, DeviceRequests] = field(default_factory=dict)
     drivers: Drivers | None = None
+
+    @cached_property
+    def _architectures(self) -> Mapping[str, str]:
+        return {node.name: node.labels.get("kubernetes.io/arch", "") for node in self.nodes}
+
+    def architecture(self, node: str) -> str:
+        """Return the processor architecture of a node, empty where it is not known."""
+        return self._architectures.get(node, "")
 
     @classmethod
     def from_objects(

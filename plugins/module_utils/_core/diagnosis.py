@@ -105,16 +105,11 @@ def _diagnose(pod: Pod, cluster: Cluster, fitting: Fitting, binding_timeout: int
         *_node(pod, cluster),
         *_preparation(pod, cluster),
         *image_verdicts(pod, claims),
-        *container_verdicts(pod, cluster.events, _architecture(pod, cluster)),
+        *container_verdicts(pod, cluster.events, cluster.architecture(pod.node_name)),
         *_of_claims(pod, claims, cluster, binding_timeout),
         *cpu_verdicts(pod, claims, cluster.nodes, cluster.inventory),
     ]
     return PodDiagnosis(pod, "running" if pod.phase == "Running" else "starting", tuple(verdicts), chosen)
-
-
-def _architecture(pod: Pod, cluster: Cluster) -> str:
-    found = (each for each in cluster.nodes if each.name == pod.node_name)
-    return next((each.labels.get("kubernetes.io/arch", "") for each in found), "")
 
 
 def _eviction(pod: Pod) -> Iterator[Verdict]:
