@@ -203,7 +203,15 @@ class ControlPlane:
     def _write_kwok_options(self) -> Path:
         # There is one of each, and one that can't renew its lease while the API server restarts would end.
         patches = [
-            {"name": name, "extraArgs": [{"key": "leader-elect", "value": "false"}]}
+            {
+                "name": name,
+                "extraArgs": [
+                    {"key": "leader-elect", "value": "false"},
+                    # Twenty requests a second, their default, would be all that a thousand nodes wait for.
+                    {"key": "kube-api-qps", "value": "1000"},
+                    {"key": "kube-api-burst", "value": "2000"},
+                ],
+            }
             for name in ("kube-controller-manager", "kube-scheduler")
         ]
         if self.admin_token:

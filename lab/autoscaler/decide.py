@@ -172,7 +172,7 @@ def _grow(run: _Run, wish: Wish, state: GroupState, rule: int) -> str:
         return IN_BACKOFF
     name = f"{group.pool}-{group.zone}-new-{len(run.new)}"
     imagined = state.template(name)
-    trial = Simulation(run.simulation.inventory, published=set(run.simulation.published))
+    trial = run.simulation.trial(wish)
     trial.add(imagined)
     reason = trial.refusal(wish, imagined.node.name)
     if reason:

@@ -4,8 +4,8 @@
 """Pods placed on nodes in thought: the predicates an autoscaler asks before it buys a machine; all pure.
 
 Node affinity, taints and resources follow kube-scheduler's filters of the same names; devices are
-judged by the same what-if rule as the collection's diagnosis. Pod affinity, topology spreading,
-volumes and preemption are not looked at.
+judged by the same what-if rule as the collection's diagnosis. Pod affinity, volumes and preemption are
+not looked at.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from ansible_collections.inference.dra.plugins.module_utils._core.slices import 
     DeviceId,
     ResourceSlice,
 )
+
+from .spreading import Location, Resident, must_hold, spread_refusal
 
 Amounts = Mapping[str, Quantity]
 # The scheduler's own words (plugins NodeAffinity, TaintToleration, NodeResourcesFit, DynamicResources).
@@ -73,6 +75,8 @@ class Simulation:
     sites: dict[str, Site] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     """Names of the slices in the inventory."""
+    residents: dict[str, list[Resident]] = field(default_factory=dict)
+    """The pods on each node, as far as topology spread constraints count them."""
 
     @classmethod
     def of(
@@ -95,14 +99,32 @@ class Simulation:
     def refusal(self, wish: Wish, name: str) -> str:
         """Return why the pod cannot run on the node, empty where it can."""
         site = self.sites[name]
-        reason = refusal_before_devices(wish, site)
+        reason = refusal_before_devices(wish, site) or self._spread_refusal(wish.pod, site.node)
         if reason or not wish.claims:
             return reason
         found = self._fit(wish, site)
         return "" if isinstance(found, Fit) else NO_DEVICES
 
+    def trial(self, wish: Wish) -> Simulation:
+        """Return a simulation to which one more node can be added without changing this one."""
+        # Only constraints on the whole topology need the other nodes.
+        sites = dict(self.sites) if must_hold(wish.pod.spec) else {}
+        return Simulation(self.inventory, sites, set(self.published), self.residents)
+
+    def _spread_refusal(self, pod: Pod, node: Node) -> str:
+        if not must_hold(pod.spec):
+            return ""
+        places = [
+            Location(each.node.labels, self.residents.get(name, ()))
+            for name, each in self.sites.items()
+            if matches_labels(pod.spec, each.node)
+        ]
+        return spread_refusal(pod, node.labels, places)
+
     def place(self, wish: Wish, name: str) -> None:
         """Take what the pod needs from the node."""
+        resident = Resident(wish.pod.meta.namespace, wish.pod.meta.labels)
+        self.residents.setdefault(name, []).append(resident)
         site = self.sites[name]
         wanted = requests(wish.pod.spec)
         free = {key: site.free.get(key, ZERO) - wanted.get(key, ZERO) for key in site.free}

@@ -24,6 +24,7 @@ from ..hardware.nodes import Group, group_of, is_ready
 from .decide import GroupState
 from .placing import Simulation, Site, Wish, amounts, requests
 from .scale_down import HARD_TAINT
+from .spreading import Resident
 from .templates import expected_drivers, seen_drivers
 
 Object = Mapping[str, Any]
@@ -112,14 +113,16 @@ def look(
         found = by_node[obj["metadata"]["name"]]
         if not is_usable(obj) or is_awaited(obj, found, now, speed):
             continue
-        site = live_site(obj, used.get(obj["metadata"]["name"], []), found)
+        here = used.get(obj["metadata"]["name"], [])
+        site = live_site(obj, here, found)
         simulation.add(site)
+        simulation.residents[site.node.name] = [resident(pod) for pod in here]
         if group := group_of(dict(obj)):
             situation.sites.setdefault(group, []).append(site)
     for pool in pools:
         for zone, size in pool.sizes.items():
-            here = len(situation.sites.get(Group(pool.cluster, pool.name, zone), ()))
-            for index in range(size - here):
+            ready = len(situation.sites.get(Group(pool.cluster, pool.name, zone), ()))
+            for index in range(size - ready):
                 coming = template(pool, zone, f"{pool.name}-{zone}-coming-{index}")
                 if coming:
                     simulation.add(coming)
@@ -134,6 +137,10 @@ def usage(pods: Iterable[Object]) -> dict[str, list[Object]]:
         if node and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             found[node].append(pod)
     return found
+
+
+def resident(pod: Object) -> Resident:
+    return Resident(pod["metadata"]["namespace"], pod["metadata"].get("labels") or {})
 
 
 def live_site(obj: Object, pods: Iterable[Object], slices: Sequence[ResourceSlice]) -> Site:

@@ -10,18 +10,11 @@ a step without such a remark is the tutorial's own command line.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import tarfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
-import yaml
 
-from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
-from ansible_collections.inference.dra.lab import lifecycle
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     COMPUTE_CLASSES,
@@ -32,19 +25,16 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SECRETS,
     SLICES,
-    Kubernetes,
 )
 
 from .guide_a import (
-    CLAIM_TEMPLATE,
     CLOUD,
-    DEPLOYMENT,
     DRIVERS,
-    FUNGIBLE,
     GATE,
-    SERVICE,
     VARIABLES,
     WORKLOAD,
+    Shell,
+    lay_out,
 )
 from .labs import running_lab, seen
 
@@ -53,93 +43,18 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("gcloud") is None, reason="gcloud is not installed on this machine"),
 ]
 
-COMMAND_SECONDS = 180
 LABEL = "-l app=vllm-fungible"
-
-
-class Shell:
-    """A shell that remembers its variables from one line to the next, and what the lab's cluster holds."""
-
-    def __init__(self, lab, home: Path) -> None:
-        self.lab, self.home = lab, home
-        self.environment = {
-            "HOME": str(home),
-            "TERM": "dumb",
-            **lifecycle.environment(lab),
-            "PATH": f"{lab.directory / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "CLOUDSDK_CONFIG": str(home / "gcloud"),
-            "KUBECONFIG": str(home / "kubeconfig"),
-        }
-        self.api = Kubernetes.connect({"kubeconfig": str(lab.kubeconfig)})
-
-    def type(self, line: str) -> str:
-        """Run a line, which has to succeed, and return its output."""
-        if line.startswith("remember "):
-            self.remember(line.removeprefix("remember "))
-            return ""
-        done = self.run(line)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        return done.stdout
-
-    def run(self, line: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["bash", "-o", "pipefail", "-c", line],
-            env=self.environment,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-
-    def remember(self, assignment: str) -> None:
-        name, _unused, value = assignment.partition("=")
-        self.environment[name] = self.type(f"echo {value}").strip()
-
-    def replicas(self) -> list[dict]:
-        return list(self.api.list(PODS, "default", label_selector="app=vllm-fungible"))
-
-    def post(self, target: str, body: dict) -> dict:
-        """Send a chat completion to a pod or service through a port-forward and return the answer."""
-        command = ["kubectl", "port-forward", target, ":8000"]
-        with subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as forward:
-            line = forward.stdout.readline()
-            try:
-                assert line.startswith("Forwarding from 127.0.0.1:"), line
-                port = line.split(":")[1].split()[0]
-                url = f"http://127.0.0.1:{port}/v1/chat/completions"
-                header = "-H 'Content-Type: application/json'"
-                return json.loads(self.type(f"curl -sf --max-time 60 {url} {header} -d '{json.dumps(body)}'"))
-            finally:
-                forward.terminate()
 
 
 @pytest.fixture(scope="module")
 def shell(lab_binaries, tmp_path_factory):
     home = tmp_path_factory.mktemp("guide")
-    write(home, "compute-class", FUNGIBLE)
-    write(home, "claim-template", CLAIM_TEMPLATE)
-    write(home, "deployment", DEPLOYMENT, SERVICE)
-    image = "${REPO_URI}/image-configurator:latest"
-    templates = ("rbac", "availability", "deployment", "device-class", "admission")
-    controller = [
-        each for name in templates for each in render(f"{name}.yaml.j2", image_configurator_image=image)
-    ]
-    write(home, "image-configurator", *controller)
-    (home / "content").write_text("nothing\n")
-    with tarfile.open(home / "layer.tar", "w") as layer:
-        layer.add(home / "content", "content")
+    lay_out(home)
     with running_lab("guide-a") as lab:
         found = Shell(lab, home)
         for assignment in filter(None, VARIABLES):
             found.remember(assignment)
         yield found
-
-
-def write(home: Path, name: str, *objects: dict) -> None:
-    (home / f"{name}.yaml").write_text(yaml.safe_dump_all(objects, sort_keys=False))
 
 
 def named(steps):

@@ -236,3 +236,22 @@ def test_predicted_memory_is_too_small_for_a_selector():
 
 def test_sentence_counts_and_sorts():
     assert sentence(Counter({"b": 2, "a": 1})) == "pod didn't trigger scale-up: 1 a, 2 b"
+
+
+def spread(name):
+    constraint = {
+        "maxSkew": 1,
+        "minDomains": 2,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {},
+    }
+    return wish(name, topologySpreadConstraints=[constraint])
+
+
+def test_zones_grow_evenly_where_pods_must_be_spread():
+    """The one node has room for both pods; the constraint is why the other zone gets one."""
+    zones = [group(CPU_POOL, zone=ZONE, balanced=False), group(CPU_POOL, zone=OTHER_ZONE, balanced=False)]
+    ready = imagined(machine(CPU_POOL, OTHER_ZONE, "ready"), optimistic=False)
+    grown, refused = run([spread("p0"), spread("p1")], zones, rungs=[("cpu",)], sites=[ready])
+    assert (grown, refused) == ({"cpu@a": (0, 1, 0)}, {})
