@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qsl, urlsplit
 
-SLICES, DEVICES, PAGE = 10_000, 8, 500
+from .api_answers import k8s_info, kubectl_and_jq, module, served
+
+SLICES, DEVICES = 10_000, 8
 LABELS = {"pool": "gpu"}
 EXPECTED = {
     "driver": "gpu.nvidia.com",
@@ -22,22 +19,14 @@ EXPECTED = {
     "capacity": {"memory": "20Gi"},
     "count": "free",
 }
-CHILD = """
-import json, resource, sys, time
-before = resource.getrusage(resource.RUSAGE_SELF)
-started = time.monotonic()
-from ansible_collections.inference.dra.tests.unit.modules.in_process import run_module
-options = {"host": sys.argv[1], "api_key": "x", "expectations": [json.loads(sys.argv[2])]}
-result = run_module("resource_slice_verify", **options)
-after = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({
-    "seconds": time.monotonic() - started,
-    "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-    "megabytes": after.ru_maxrss / 1024,
-    "slices": result["slices"],
-    "failed": result["failed"],
-}))
-"""
+PATH = "/apis/resource.k8s.io/v1/resourceslices"
+# Nodes with another number of devices of the type; no pools, generations, claims, taints or missing nodes.
+JQ = (
+    '[.items[] | select(.spec.driver == "gpu.nvidia.com") | {node: .spec.nodeName, '
+    'count: [.spec.devices[] | select(.attributes.type.string == "gpu" and '
+    '.capacity.memory.value == "23034Mi")] | length}] '
+    "| {slices: length, wrong: map(select(.count != 8)) | length}"
+)
 
 
 def slice_of(number: int) -> dict:
@@ -68,48 +57,40 @@ def node(number: int) -> dict:
     }
 
 
-def pages() -> dict[tuple[str, str], bytes]:
-    """Return the answers to the requests of a verification, by plural and continue token."""
-    found = {("resourceclaims", ""): page([], "")}
-    for plural, make in (("resourceslices", slice_of), ("nodes", node)):
-        for begin in range(0, SLICES, PAGE):
-            more = str(begin + PAGE) if begin + PAGE < SLICES else ""
-            items = [make(number) for number in range(begin, begin + PAGE)]
-            found[plural, str(begin or "")] = page(items, more)
-    return found
-
-
-def page(items: list[dict], more: str) -> bytes:
-    return json.dumps({"metadata": {"resourceVersion": "1", "continue": more}, "items": items}).encode()
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    answers: dict[tuple[str, str], bytes]
-
-    def do_GET(self) -> None:
-        url = urlsplit(self.path)
-        token = dict(parse_qsl(url.query)).get("continue", "")
-        content = self.answers[url.path.rsplit("/", 1)[-1], token]
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args) -> None:
-        """Keep quiet."""
-
-
 def test_slices_verified(measured):
-    handler = type("Answers", (Handler,), {"answers": pages()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    command = [sys.executable, "-c", CHILD, f"http://127.0.0.1:{server.server_port}", json.dumps(EXPECTED)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    server.shutdown()
-    server.server_close()
-    found = json.loads(done.stdout)
-    print(found)
-    assert (found["slices"], found["failed"]) == (SLICES, False)
-    measured("10,000 slices verified", round(found["seconds"], 2), "s", budget=4)
-    measured("10,000 slices verified, memory", round(found["megabytes"]), "MB", budget=100)
+    numbers = range(SLICES)
+    with served(
+        resourceslices=[slice_of(each) for each in numbers], nodes=[node(each) for each in numbers]
+    ) as url:
+        ours = module("resource_slice_verify", url, expectations=[EXPECTED])
+        jq = kubectl_and_jq(url, PATH, JQ)
+        info = k8s_info(url, "ResourceSlice", "resource.k8s.io/v1")
+    result = ours["result"]
+    assert (result["slices"], result["failed"]) == (SLICES, False)
+    assert json.loads(jq.said) == {"slices": SLICES, "wrong": 0}
+    assert len(json.loads(info.said)["resources"]) == SLICES
+    seconds, megabytes = round(ours["seconds"], 2), round(ours["megabytes"])
+    measured(
+        "10,000 slices verified",
+        seconds,
+        "s",
+        budget=4,
+        baseline="kubernetes.core.k8s_info, reading only",
+        baseline_value=round(info.seconds, 2),
+    )
+    measured(
+        "10,000 slices verified, beside jq",
+        seconds,
+        "s",
+        budget=4,
+        baseline="kubectl and jq, counting devices only",
+        baseline_value=round(jq.seconds, 2),
+    )
+    measured(
+        "10,000 slices verified, memory",
+        megabytes,
+        "MB",
+        budget=100,
+        baseline="kubernetes.core.k8s_info, reading only",
+        baseline_value=round(info.megabytes),
+    )
