@@ -40,13 +40,17 @@ def constraint_lint(claim: Claim, inventory: Inventory) -> Iterator[Verdict]:
                 advice="name both requests, or leave requests out",
             )
         if inventory.pools and not _is_published(name, inventory):
+            is_root = name == PCIE_ROOT
             yield Verdict(
                 "error",
-                "AttributeUnknown",
+                "AlignmentNotOffered" if is_root else "AttributeUnknown",
                 claim.subject,
                 observed=f"no device of the cluster publishes {name}",
                 expected="an attribute that the devices of every covered request have",
-                advice="correct the name; the API takes any",
+                advice="drop the constraint: these machines (as GB300) tell no roots; pair GPUs and NICs by "
+                "firstAvailable over the NICs' names"
+                if is_root
+                else "correct the name; the API takes any",
             )
 
 

@@ -77,6 +77,7 @@ SLICE_REASONS: dict[str, str] = {
 }
 
 DIAGNOSIS_REASONS: dict[str, str] = {
+    "AlignmentNotOffered": "A claim compares PCIe roots, and no device of the cluster publishes any.",
     "AllocatorTimeout": "The scheduler spent its ten seconds on one node without a result and tries again.",
     "AttributeUnknown": "A constraint names an attribute that no device of the cluster has.",
     "AutoscalerRefused": "The autoscaler does not grow a pool for this pod and says why.",
@@ -108,6 +109,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "DoubleAllocated": "A device is given out more than once, or shares of it exceed its capacity.",
     "DoubleOffered": "A node offers its GPUs through a device plugin and through DRA, so they are given out "
     "twice.",
+    "DriverNameUnexpected": "Devices are published under a driver's name that no device class selects.",
     "DriverNotRegistered": "The kubelet does not know a driver of the claim on the pod's node.",
     "DriverSlicesMissing": "The driver of a device class publishes nothing for the node.",
     "EvictedByDeviceTaint": "A device of the pod's claims got a taint that ends the pod.",

@@ -208,7 +208,8 @@ def _constraint_refusal(
         values[request] = {each.device.attributes[name] for each in free if name in each.device.attributes}
         if not values[request]:
             lacking = ", ".join(str(each.id) for each in free[:_NAMED])
-            return Refusal("AttributeMissing", f"{request}: no {name} on {lacking}", index, request)
+            text = f"{request}: no {name} on {lacking}{_near_misses(name, free)}"
+            return Refusal("AttributeMissing", text, index, request)
     if not constraint.match_attribute or not values:
         return None
     if set.intersection(*values.values()):
@@ -219,6 +220,31 @@ def _constraint_refusal(
         shown = "; ".join(f"{request}: {', '.join(sorted(found))}" for request, found in types.items())
         return Refusal("AttributeTypeDiffers", f"{name}: {shown}", index)
     return Refusal("NoCommonValue", f"{name}: {_listed(values)}", index)
+
+
+def _near_misses(name: str, candidates: Iterable[Candidate]) -> str:
+    """Return what the devices publish under the same last name, for whoever looks for the right one."""
+    last = name.rpartition("/")[2].lower()
+    found = sorted(
+        {
+            each
+            for one in candidates
+            for each in one.device.attributes
+            if each.rpartition("/")[2].lower() == last
+        }
+    )
+    return f" (published instead: {', '.join(found)})" if found else ""
+
+
+def unselected_drivers(inventory: Inventory) -> frozenset[str]:
+    """Return the drivers that publish devices and that the selectors of no class name."""
+    named = {
+        name
+        for device_class in inventory.classes.values()
+        for text in device_class.selectors
+        for name in _DRIVER.findall(text)
+    }
+    return frozenset(pool.driver for pool in inventory.pools) - named
 
 
 def _listed(values: Mapping[str, Iterable[Attribute]]) -> str:

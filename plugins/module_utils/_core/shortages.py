@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from .claims import DeviceRequests
+from .claims import Alternative, DeviceRequests
 from .driver_chain import BrokenLink
 from .fits import Fit, Refusal
 from .fitting import Fitting, Reachable
-from .refusals import class_drivers
+from .refusals import class_drivers, unselected_drivers
 from .verdict import Status, Verdict
 
 _NAMED = 8  # a verdict names this many nodes and leaves the rest to the count
@@ -24,6 +24,8 @@ _EXHAUSTED = frozenset({"DeviceInUse", "CapacityExhausted", "DevicesCompete", "C
 _ADVICE = {
     "DriverSlicesMissing": "follow the chain: node label, DaemonSet desired and ready, slice; a driver pod "
     "in Init waits for the kernel driver",
+    "DriverNameUnexpected": "correct the driver's name where the driver or its slices are configured, or the "
+    "class's selector",
     "DeviceClassMissing": "install the class (the driver's chart brings it), or correct the name",
     "PoolIncomplete": "look at the driver's pod on that node; nothing of the pool is allocated before it is "
     "complete",
@@ -95,6 +97,7 @@ def _refused(
             continue
         if reason == "DriverSlicesMissing":
             verdicts += _broken_links(alternative, kept.keys(), wanted, where, fitting)
+            verdicts += _other_names(alternative, wanted, fitting)
         shown = "; ".join(f"{name}: {text}" for name, text in list(kept.items())[:_NAMED])
         more = f" and {len(kept) - _NAMED} more nodes" if len(kept) > _NAMED else ""
         status: Status = "note" if reason in _EXHAUSTED else "error"
@@ -117,16 +120,7 @@ def _broken_links(
 ) -> Iterator[Verdict]:
     """Yield what is wrong with the driver's DaemonSet on nodes without a slice, one verdict per reason."""
     drivers, inventory = fitting.cluster.drivers, fitting.cluster.inventory
-    asked = next(
-        (
-            each
-            for claim in wanted
-            if (request := claim.request(alternative))
-            for each in request.alternatives
-            if each.name == alternative
-        ),
-        None,
-    )
+    asked = _asked(alternative, wanted)
     if drivers is None or asked is None:
         return
     of_class = inventory.classes[asked.device_class]
@@ -149,6 +143,30 @@ def _broken_links(
             first.advice,
             first.evidence,
         )
+
+
+def _other_names(alternative: str, wanted: Sequence[DeviceRequests], fitting: Fitting) -> Iterator[Verdict]:
+    """Yield that devices are published under a driver's name that no class selects."""
+    inventory = fitting.cluster.inventory
+    asked = _asked(alternative, wanted)
+    expected = class_drivers(asked, inventory) if asked else frozenset()
+    strangers = unselected_drivers(inventory)
+    if not expected or not strangers or any(pool.driver in expected for pool in inventory.pools):
+        return
+    yield advised(
+        "DriverNameUnexpected",
+        f"{alternative}: no slice of {', '.join(sorted(expected))} anywhere; slices of "
+        f"{', '.join(sorted(strangers))}, which no device class selects",
+        "slices under the driver's name that the class selects",
+        "error",
+    )
+
+
+def _asked(name: str, wanted: Sequence[DeviceRequests]) -> Alternative | None:
+    """Return the alternative of a name."""
+    requests = (claim.request(name) for claim in wanted)
+    found = (each for request in requests if request for each in request.alternatives if each.name == name)
+    return next(found, None)
 
 
 def _nodes_of_other_kinds(

@@ -9,11 +9,13 @@ import copy
 
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._core.allocation import what_if
 from ansible_collections.inference.dra.plugins.module_utils._core.cluster import Cluster
 from ansible_collections.inference.dra.plugins.module_utils._core.diagnosis import (
     cluster_verdicts,
     diagnose,
 )
+from ansible_collections.inference.dra.plugins.module_utils._core.inventory import Place
 from ansible_collections.inference.dra.plugins.module_utils._core.objects import split
 
 from .dra_objects import (
@@ -197,6 +199,7 @@ def pool(obj, **fields):
     return spec(obj, pool={**obj["spec"]["pool"], **fields})
 
 
+ROOTS = [{ROOT: {"string": f"root-{index}"}} for index in range(2)]
 NIC_ROOT = {"rdma": {"bool": True}}
 
 # One scheduler text for all of these ("cannot allocate all claims"); each has a verdict of its own.
@@ -219,7 +222,7 @@ PAIRS = [
     (
         "slices-of-another-driver-name",
         [gpus(), spec(nics(), driver="mrdma.google.com"), node()],
-        "DriverSlicesMissing",
+        "DriverNameUnexpected",
     ),
     (
         "root-missing-on-the-free-gpu",
@@ -284,6 +287,15 @@ PAIRS = [
             node(),
         ],
         "PoolEmpty",
+    ),
+    (
+        "rdma-absent-and-guarded",
+        [
+            gpus(),
+            edited(nics(), nic_0={"attributes": ROOTS[0]}, nic_1={"attributes": ROOTS[1]}),
+            node(),
+        ],
+        "ClassMatchesNothing",
     ),
     ("C17-count-two-one-slice", [gpus(), pool(nics(), resourceSliceCount=2), node()], "PoolIncomplete"),
     (
@@ -357,7 +369,9 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("objects", "reason"), [each[1:] for each in PAIRS], ids=[each[0] for each in PAIRS])
+@pytest.mark.parametrize(
+    ("objects", "reason"), [each[1:] for each in PAIRS], ids=[f"observed-2-{each[0]}" for each in PAIRS]
+)
 def test_one_text_of_the_scheduler_and_many_causes(objects, reason):
     found = only(cluster(waiting(), *objects))
     assert found.state == "pending"
@@ -365,6 +379,30 @@ def test_one_text_of_the_scheduler_and_many_causes(objects, reason):
     decisive = [each for each in found.verdicts if each.reason not in {"DeviceInUse", "SchedulerSaid"}]
     assert (decisive or found.verdicts)[0].reason in {reason, "DevicesStranded"}
     assert found.verdicts[-1].reason == "SchedulerSaid"
+
+
+def test_a_private_name_of_the_attribute_is_shown():
+    private = {"attributes": {f"{GPU}/pcieRoot": {"string": "root-0"}}}
+    objects = [edited(gpus(), gpu_0=private, gpu_1=private), nics(), node()]
+    verdict = only(cluster(waiting(), *objects)).verdicts[0]
+    assert verdict.reason == "AttributeMissing"
+    assert f"published instead: {GPU}/pcieRoot" in verdict.observed
+
+
+@pytest.mark.parametrize(
+    ("constraints", "found"),
+    [(({"matchAttribute": ROOT},), "AlignmentNotOffered"), ((), "FitsNow")],
+    ids=["observed-2-template-demands-it", "observed-2-no-constraint"],
+)
+def test_machines_that_tell_no_pcie_root(constraints, found):
+    bare = {f"gpu_{i}": {"attributes": {}} for i in range(2)}
+    nameless = {f"nic_{i}": {"attributes": {"rdma": {"bool": True}}} for i in range(2)}
+    objects = [edited(gpus(), **bare), edited(nics(), **nameless), node()]
+    assert reasons(only(cluster(waiting(constraints=constraints), *objects)))[0] == found
+
+
+def test_generations_of_different_pools_are_never_compared():
+    assert reasons(only(cluster(waiting(), pool(gpus(), generation=5), nics(), node())))[0] == "FitsNow"
 
 
 def test_half_a_node_is_named_although_the_driver_publishes_elsewhere():
@@ -1083,3 +1121,44 @@ def test_a_pod_that_never_started_and_does_not_go(seconds, found):
         assert verdicts[0].subject == "Pod llm/pod-a"
         assert verdicts[0].evidence[-1] == "Node node-a"
         assert "75 s ago" in verdicts[0].observed
+
+
+ROOT_PAIRS = {
+    "observed-1-two-pairs-below-each-root": ([0, 0, 1, 1], [0, 0, 1, 1], 4),
+    "observed-1-a-root-for-each-pair": ([0, 1, 2, 3], [0, 1, 2, 3], 4),
+    "observed-1-a-nic-of-one-root-is-lost": ([0, 0, 1, 1], [0, 1, 1], 3),
+    "observed-1-all-nics-below-one-root": ([0, 0, 1, 1], [0, 0, 0, 0], 2),
+}
+
+
+@pytest.mark.parametrize(("gpu_roots", "nic_roots", "pairs"), ROOT_PAIRS.values(), ids=ROOT_PAIRS)
+def test_a_node_takes_as_many_pairs_as_its_roots_have(gpu_roots, nic_roots, pairs):
+    """The sum over roots of the lesser of free GPUs and free NICs."""
+    published = [
+        resource_slice(
+            "g", devices=[device(f"gpu-{i}", attributes=rooted(root)) for i, root in enumerate(gpu_roots)]
+        ),
+        resource_slice(
+            "n",
+            driver=NIC,
+            devices=[
+                device(f"nic-{i}", attributes=rooted(root) | {"rdma": {"bool": True}})
+                for i, root in enumerate(nic_roots)
+            ],
+        ),
+    ]
+    held = []
+    for taken in range(pairs + 1):
+        snapshot = cluster(waiting(), node(), *published, *held)
+        found = only(snapshot)
+        assert (reasons(found)[0] == "FitsNow") is (taken < pairs)
+        if taken == pairs:
+            break
+        wanted = [each.devices for each in snapshot.claims if each.allocation is None]
+        (given,) = what_if(wanted, Place("node-a", {}), snapshot.inventory).claims
+        results = [{"request": each.request, **each.device._asdict()} for each in given.devices]
+        held.append(holds(f"pair-{taken}", *results))
+
+
+def rooted(root):
+    return {ROOT: {"string": f"root-{root}"}}
