@@ -147,7 +147,7 @@ class Clusters:
         configuration.write_text(kind_configuration(name, count, default_network=image.pulled))
         self.say(f"kind: creating {name} with {count} workers")
         flags = ["--name", name, "--image", image.reference, "--config", str(configuration)]
-        flags += ["--kubeconfig", str(self.kubeconfig(name)), "--quiet"]
+        flags += ["--kubeconfig", str(self.kubeconfig(name))]
         run_kind(tools["kind"], docker, "create", "cluster", *flags)
         record.containers = containers(docker, name)
         self._write(name, record)
@@ -340,7 +340,14 @@ def run_kind(program: Path, docker: Docker, *arguments: str) -> None:
         text=True,
     )
     if done.returncode != 0:
-        raise LabError(f"`kind {' '.join(arguments[:2])}` failed: {last_line(done.stderr)}")
+        raise LabError(f"`kind {' '.join(arguments[:2])}` failed: {said_by_kind(done.stderr)}")
+
+
+def said_by_kind(text: str) -> str:
+    """Return kind's error, and the last line of the program inside a node that it is about."""
+    found = re.search(r"^ERROR: (.*)", text, re.MULTILINE)
+    last = last_line(text)
+    return f"{found[1]}: {last}" if found and found[1] not in last else last
 
 
 def containers(docker: Docker | None, name: str) -> dict[str, str]:

@@ -20,6 +20,10 @@ ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
 # Set by Kubernetes itself on nodes that are not well; everything else on a worker comes from the pool.
 FOREIGN_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
+# kubeadm gives up one to five minutes into each of its steps, which a busy machine needs.
+STEPS = ("controlPlaneComponentHealthCheck", "kubeletHealthCheck", "kubernetesAPICall", "tlsBootstrap")
+PATIENCE = dict.fromkeys(STEPS, "10m0s")
+
 
 @dataclass(frozen=True)
 class Worker:
@@ -73,7 +77,10 @@ def kind_configuration(name: str, count: int, *, default_network: bool) -> str:
             "networking": {"disableDefaultCNI": not default_network, "kubeProxyMode": "nftables"},
             "kubeadmConfigPatches": [
                 json.dumps({"kind": "KubeletConfiguration", "failCgroupV1": False}),
-                json.dumps({"kind": "InitConfiguration", "nodeRegistration": {"taints": []}}),
+                json.dumps(
+                    {"kind": "InitConfiguration", "nodeRegistration": {"taints": []}, "timeouts": PATIENCE}
+                ),
+                json.dumps({"kind": "JoinConfiguration", "timeouts": PATIENCE}),
             ],
             "nodes": [{"role": "control-plane"}, *({"role": "worker"} for _unused in range(count))],
         },

@@ -125,6 +125,22 @@ def test_an_old_kind_is_refused(tmp_path, version, refused):
         cluster.require_kind(kind)
 
 
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        pytest.param(
+            'Creating "c" ...\nERROR: failed to init node\n\nCommand Output: I1130\nerror: timed out\n',
+            "failed to init node: error: timed out",
+            id="of-a-program-in-a-node",
+        ),
+        pytest.param("ERROR: no such image\n", "no such image", id="of-kind-itself"),
+        pytest.param("", "it printed nothing", id="killed"),
+    ],
+)
+def test_an_error_of_kind_is_a_sentence(printed, said):
+    assert cluster.said_by_kind(printed).removeprefix("ERROR: ") == said
+
+
 def clusters(tmp_path, path, *, listed):
     """A machine whose Docker lists these containers for every cluster."""
     lines = "".join(f"echo '{line}';" for line in listed) or ":"
