@@ -84,9 +84,12 @@ def program(*commands: str) -> Callable[[], Commands]:
 
 def no_containers() -> str:
     """Return why no cluster of real kubelets can run here."""
-    from ansible_collections.inference.dra.lab.kind import cluster, docker  # noqa: PLC0415 - needs `make setup`
+    from ansible_collections.inference.dra.lab.kind.cluster import (  # noqa: PLC0415 - needs `make setup`
+        Clusters,
+        home,
+    )
 
-    return old_python() or docker.obstacle(cluster.home())
+    return old_python() or Clusters(home(), lambda _line: None).obstacle()
 
 
 def molecule(*scenarios: str) -> Callable[[], Commands]:

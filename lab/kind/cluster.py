@@ -33,7 +33,7 @@ from ..autoscaler import crd
 from ..binaries import Binaries, Say, cache_home
 from ..errors import LabError
 from . import host, network, node_image
-from .docker import Daemon, Docker, connect, find, last_line
+from .docker import Daemon, Docker, connect, find, last_line, obstacle
 from .workers import Worker, is_ready, kind_configuration, node_names, node_patch
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?")
@@ -67,6 +67,20 @@ class Clusters:
         self.say = say
         self.clock = clock or SystemClock()
         self._records = directory / "clusters"
+
+    def obstacle(self) -> str:
+        """Return why no cluster can be made on this machine, empty where one can.
+
+        Whether a private daemon can run, only starting it tells; it is ended at once.
+        """
+        reason = obstacle(self.directory)
+        if reason or find(self.directory):
+            return reason
+        try:
+            with self.docker():
+                return ""
+        except LabError as error:
+            return str(error)
 
     # Looking
 

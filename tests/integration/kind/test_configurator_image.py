@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.inference.dra.controllers.image_configurator.version import version
-from ansible_collections.inference.dra.lab.kind import debian, docker, images
+from ansible_collections.inference.dra.lab.kind import debian, images
 from ansible_collections.inference.dra.lab.kind.cluster import Clusters, home
 
 REFERENCE = f"{debian.LOCAL}/image-configurator-under-test:1"
@@ -17,10 +17,11 @@ LARGEST = 150_000_000
 
 @pytest.fixture(scope="module")
 def engine():
-    reason = docker.obstacle(home())
+    clusters = Clusters(home(), print)
+    reason = clusters.obstacle()
     if reason:
         pytest.skip(reason)
-    with Clusters(home(), print).docker() as found:
+    with clusters.docker() as found:
         wanted = images.references() | {"image-configurator": REFERENCE}
         images.ensure(found, home(), wanted, print, pull=False)
         yield found

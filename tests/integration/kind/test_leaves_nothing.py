@@ -42,10 +42,10 @@ PROGRAMS = ("dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2
 
 @pytest.fixture
 def clusters():
-    reason = docker.obstacle(home())
+    found = Clusters(home(), print)
+    reason = found.obstacle()
     if reason:
         pytest.skip(reason)
-    found = Clusters(home(), print)
     if found.names():
         pytest.skip(f"the kind cluster {found.names()[0]} is there; the machine would not be as before")
     yield found

@@ -61,6 +61,18 @@ def test_no_daemon_and_no_control_groups(tmp_path, path, monkeypatch):
         docker.connect(tmp_path)
 
 
+def test_a_daemon_that_does_not_come_up_is_an_obstacle_and_leaves_nothing(tmp_path, path, monkeypatch):
+    program(path, "docker", "exit 1")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(
+        docker, "daemon_program", lambda: str(program(tmp_path, "dockerd", "echo no nat; exit 1"))
+    )
+    monkeypatch.setattr(docker, "missing_controllers", list)
+    found = cluster.Clusters(tmp_path / "home", lambda _line: None)
+    assert "A private dockerd did not start: no nat" in found.obstacle()
+    assert not (tmp_path / "home" / "host.json").exists()
+
+
 def test_a_docker_that_answers_is_used_and_no_other_started(tmp_path, path):
     program(path, "docker", "echo 28.0.1")
     found = docker.connect(tmp_path)
