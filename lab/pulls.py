@@ -139,10 +139,9 @@ def is_played(pod: Pod) -> bool:
 def is_there(image: str) -> bool:
     """Return whether a registry on this machine has an image (OCI distribution, HEAD of a manifest)."""
     host, _unused, rest = image.partition("/")
-    name, _unused, digest = rest.partition("@")
-    if not digest:
-        name, _unused, digest = name.partition(":")
-    url = f"http://{host}/v2/{name}/manifests/{digest or 'latest'}"
+    tagged, _unused, digest = rest.partition("@")
+    name, _unused, tag = tagged.partition(":")
+    url = f"http://{host}/v2/{name}/manifests/{digest or tag or 'latest'}"
     request = urllib.request.Request(url, headers={"Accept": MANIFESTS}, method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=LOOK_SECONDS):  # noqa: S310 - loopback

@@ -10,6 +10,8 @@ import pytest
 from ansible_collections.inference.dra.lab.hardware.pod_status import (
     STARTING,
     WAITING,
+    State,
+    back_off,
     crashed,
     status,
 )
@@ -77,3 +79,23 @@ def test_times_and_restarts_survive_recovery():
 def test_gpu_plugin(accelerator, has_driver, doing):
     found = plugin_states(machine(accelerator), POD, has_driver=has_driver)
     assert {name: found[name].doing for name in doing} == doing
+
+
+def test_a_container_that_waits_says_what_for():
+    waits = {"gpus": State("waiting", reason="ErrImagePull", message="not found")}
+    found = status(POD, {**waits, "compute-domains": WAITING}, NOW)
+    assert found["phase"] == "Pending"
+    states = {each["name"]: each["state"] for each in found["containerStatuses"]}
+    assert states["gpus"] == {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
+
+
+def test_a_container_that_ends_again_has_ended_later():
+    first = POD | {"status": POD["status"] | status(POD, {"gpus": crashed("died")}, NOW)}
+    again = status(first, {"gpus": crashed("died", 2)}, LATER)
+    (gpus,) = [each for each in again["containerStatuses"] if each["name"] == "gpus"]
+    assert (gpus["restartCount"], gpus["lastState"]["terminated"]["finishedAt"]) == (2, LATER)
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 10), (2, 20), (5, 160), (6, 300), (50, 300)])
+def test_the_back_off_doubles_up_to_five_minutes(failures, seconds):
+    assert back_off(failures) == seconds
