@@ -16,9 +16,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.image_builds i
 )
 
 
-def built_references(
-    alternatives: Any, images: Iterable[Mapping[str, Any]], registry: str
-) -> dict[str, str]:
+def built_references(alternatives: Any, images: Iterable[Mapping[str, Any]], registry: str) -> dict[str, str]:
     """Return the references; all mistakes in the list come in one error."""
     try:
         return derive(alternatives, images, registry)

@@ -76,8 +76,8 @@ def build_mistakes(engine: str, bases: Mapping[str, str]) -> list[str]:
         try:
             if base and not parse(base).is_pinned:
                 mistakes.append(
-                    f"{name}: found {base!r}; name a version or a digest, because what is built on it would keep "
-                    "its tag when the base changes"
+                    f"{name}: found {base!r}; name a version or a digest, because what is built on it would "
+                    "keep its tag when the base changes"
                 )
         except InvalidReference as error:
             mistakes.append(f"{name}: {error}")
