@@ -50,6 +50,12 @@ def everything(bench) -> Counter[str]:
     return +counts
 
 
+def built(bench) -> set[str]:
+    """Return the references of the images that later runs know of."""
+    record = bench.output / "images.json"
+    return {each["reference"] for each in json.loads(record.read_text())} if record.exists() else set()
+
+
 def test_01_placeholders_are_refused_at_once_and_before_any_write(bench, google):
     wrong = {"inference_token": "HUGGING_FACE_TOKEN", "inference_project": "<project>"}
     ended = bench.play("site.yml", **wrong, **bench.connection(google_endpoint=google.endpoint))
@@ -67,6 +73,7 @@ def test_02_check_mode_on_nothing_makes_nothing(bench, google):
     assert google.reads > 0
     assert google.writes == []
     assert everything(bench) == Counter()
+    assert built(bench) == set()
 
 
 def test_03_setup(bench, google):
@@ -74,6 +81,7 @@ def test_03_setup(bench, google):
     assert ended.status == 0, ended.output
     assert len(google.writes) == 4  # repository, cluster, two node pools
     assert everything(bench)["releases"] == 2
+    assert len(built(bench)) == 3
 
 
 def test_04_a_second_run_changes_and_writes_nothing(bench, google):
@@ -90,7 +98,8 @@ def test_05_gpus_while_there_are_any_and_cpus_when_there_are_not(bench):
     assert [step["replicas"] for step in report["steps"]] == [1, 2, 4]
     assert report["steps"][-1]["alternatives"] == {"gpu": 2, "cpu": 2}
     for replica in report["replicas"]:
-        assert f"vllm-gemma4-{replica['alternative']}" in replica["image"]
+        assert f"vllm-gemma4-{replica['alternative']}@sha256:" in replica["image"]
+        assert replica["image"] in built(bench)
         assert replica["node_pool"] == f"{replica['alternative']}-pool"
         assert all(replica["phases"].values()), replica
         assert replica["claims"][0]["devices"]
@@ -188,6 +197,7 @@ def test_09_teardown_leaves_nothing(bench):
     assert "Nothing is left" in ended.output
     # The lab's API server outlives the cluster that it stands for: the roles had to take their objects away.
     assert everything(bench) == Counter()
+    assert built(bench) == set()
 
 
 def test_10_a_second_teardown_changes_nothing(bench, google):
