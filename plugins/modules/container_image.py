@@ -77,8 +77,8 @@ options:
     default: docker
   username:
     description: >-
-      User at the registry. Without it, credentials for Google's registries are those of the options below, and for others what docker or
-      podman know.
+      User at the registry. Not needed for Google's registries, which get the credentials of the options below. The logins that docker and
+      podman have themselves count for base images only.
     type: str
   password:
     description: Password or token at the registry. Never on a command line.

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._core.image_references import Reference
+from .._core.image_references import DOCKER_HUB, Reference
 from . import image_context
 from .image_context import Context
 
+HUB_LOGIN = "https://index.docker.io/v1/"
+"""What Docker Hub is called in configurations, for historical reasons."""
 LAST_LINES = 15
 SHOWN_LINES = 3
 DENIED = ("denied", "unauthorized", "authentication required", "forbidden", "403", "401")
@@ -164,6 +166,7 @@ class LocalEngine:
 
 def with_login(configuration: Mapping[str, Any], host: str, login: tuple[str, str]) -> dict[str, Any]:
     """Return a Docker configuration in which a registry has this login and all others keep theirs."""
+    host = HUB_LOGIN if host == DOCKER_HUB else host
     helpers = {
         name: value for name, value in (configuration.get("credHelpers") or {}).items() if name != host
     }

@@ -342,6 +342,10 @@ def test_a_login_does_not_replace_the_others():
     }
 
 
+def test_docker_hub_has_another_name_in_configurations():
+    assert list(with_login({}, "docker.io", ("me", "x"))["auths"]) == ["https://index.docker.io/v1/"]
+
+
 def test_without_credentials_the_users_own_configuration_counts(bench):
     bench.run(engine="docker")
     assert bench.programs.configuration == {}
