@@ -334,21 +334,8 @@ options:
         description: Components whose metrics are collected, such as V(SYSTEM_COMPONENTS). Others that are on stay on.
         type: list
         elements: str
-        choices:
-          - SYSTEM_COMPONENTS
-          - APISERVER
-          - SCHEDULER
-          - CONTROLLER_MANAGER
-          - STORAGE
-          - HPA
-          - POD
-          - DAEMONSET
-          - DEPLOYMENT
-          - STATEFULSET
-          - CADVISOR
-          - KUBELET
-          - DCGM
-          - JOBSET
+        choices: [SYSTEM_COMPONENTS, APISERVER, SCHEDULER, CONTROLLER_MANAGER, STORAGE, HPA, POD, DAEMONSET,
+                  DEPLOYMENT, STATEFULSET, CADVISOR, KUBELET, DCGM, JOBSET]
   managed_otel_scope:
     description: What GKE's managed OpenTelemetry does.
     type: str
