@@ -138,10 +138,10 @@ def test_pods_at_once(workload, start, kit, number, budget):
     workload.template(gpu_first=False)
     for n in range(number):
         workload.pod(f"p{n}")
-    workload.claims(lambda known: len(known) == number, 300)
+    workload.claims(lambda known: len(known) == number, 300 + number / 5)
     observer = Observer(api, workload.namespace, kit)
     replica = start("--lease-seconds=15")
-    observer.until(number, 300)
+    observer.until(number, 300 + number / 5)
     told(f"{number} pods, no rate limits", observer, replica)
     assert all(kit.image(pod) == kit.IMAGES["cpu"] for pod in api.list(PODS, workload.namespace))
     measured = {"done": observer.span()[1], "peak": peak_megabytes(replica.process)}
