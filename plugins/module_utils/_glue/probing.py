@@ -64,7 +64,7 @@ def probe_spec() -> dict[str, Any]:
         "port": {"type": "int"},
         "model": {"type": "str"},
         "prompt": {"type": "str", "default": PROMPT},
-        "max_tokens": {"type": "int", "default": 64},
+        "max_tokens": {"type": "int", "default": 64, "no_log": False},
         "requests": {"type": "int", "default": 8},
         "concurrency": {"type": "int", "default": 2},
         "timeout_seconds": {"type": "int", "default": 120},
