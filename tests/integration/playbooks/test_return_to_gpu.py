@@ -38,9 +38,9 @@ def has_gpus(slices: list[dict]) -> bool:
 @pytest.fixture(scope="module")
 def fallen_back(served) -> Iterator[Bench]:
     """Both replicas on CPUs: the GPU's machine was taken away, and there is no other to be had."""
-    faults_client.set_one(served.lab, "stockout", None, ["pool=gpu-pool", "on=any"])
+    faults_client.set_one(served.lab, "stockout", ["pool=gpu-pool", "on=any"])
     try:
-        faults_client.set_one(served.lab, "preemption", None, ["pool=gpu-pool", "count=1"])
+        faults_client.set_one(served.lab, "preemption", ["pool=gpu-pool", "count=1"])
         served.until(SLICES, lambda slices: not has_gpus(slices))
         served.until(PODS, lambda pods: sum(map(is_ready, pods)) == len(pods) == 2)
         yield served
