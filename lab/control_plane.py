@@ -235,13 +235,7 @@ class ControlPlane:
             "componentsPatches": patches,
         }
         path = self._workdir / "kwokctl.yaml"
-        kwok = {
-            "kind": "KwokConfiguration",
-            "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
-            # Four at a time, its default, is what thousands of pods on a busy machine would wait for.
-            "options": {"podPlayStageParallelism": 32, "nodePlayStageParallelism": 32},
-        }
-        path.write_text(yaml.safe_dump_all([options, kwok]))
+        path.write_text(yaml.safe_dump(options))
         return path
 
     def _adopt(self) -> None:

@@ -56,8 +56,9 @@ class Pulls:
         context.store.listen(self._changed)
 
     def waits(self, pod: Pod) -> bool:
-        """Return whether images of a pod were not found yet."""
-        return pod["metadata"]["uid"] not in self._pulled and any(self._wanted(pod))
+        """Return whether images of a pod were not found yet; one that runs has them."""
+        begun = pod.get("status", {}).get("phase", "Pending") != "Pending"
+        return not begun and pod["metadata"]["uid"] not in self._pulled and any(self._wanted(pod))
 
     def _wanted(self, pod: Pod) -> Iterator[Mapping[str, Any]]:
         """Yield the containers whose images are the lab's own."""
