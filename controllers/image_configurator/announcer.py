@@ -14,6 +14,7 @@ import hashlib
 import logging
 import queue
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Clock, Deadline
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
@@ -31,7 +32,38 @@ MAX_WAITING = 20_000
 PATIENCE_SECONDS = 2.0
 MAX_POD_NAME, MAX_MESSAGE = 200, 1024
 
-Body = Mapping[str, object]
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One event that waits: thousands may, so it is spelled out only when it is written.
+
+    :param due: the monotonic second from which on it gives way to nothing.
+    """
+
+    due: float
+    time: str
+    pod: Mapping[str, str]
+    allocation: str
+    kind: str
+    reason: str
+    text: str
+
+    def body(self, driver: str) -> dict[str, object]:
+        """Return the Event object; its name is the same for the same pod, reason and allocation."""
+        identity = repr((self.pod["uid"], self.reason, self.allocation)).encode()
+        name = f"{self.pod['name'][:MAX_POD_NAME]}.{hashlib.sha256(identity).hexdigest()[:16]}"
+        return {
+            "metadata": {"name": name, "namespace": self.pod["namespace"]},
+            "involvedObject": dict(self.pod),
+            "type": self.kind,
+            "reason": self.reason,
+            "message": self.text,
+            "source": {"component": COMPONENT},
+            "reportingComponent": driver,
+            "firstTimestamp": self.time,
+            "lastTimestamp": self.time,
+            "count": 1,
+        }
 
 
 class Announcer:
@@ -52,7 +84,7 @@ class Announcer:
         self._clock = clock
         self._gate = gate
         self._give_way = give_way
-        self._waiting: queue.Queue[tuple[float, str, Body] | None] = queue.Queue(MAX_WAITING)
+        self._waiting: queue.Queue[Said | None] = queue.Queue(MAX_WAITING)
 
     def tell(
         self, pods: Iterable[Mapping[str, str]], allocation: str, kind: str, reason: str, text: str
@@ -65,47 +97,33 @@ class Announcer:
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         due = self._clock.monotonic() + PATIENCE_SECONDS
         for pod in pods:
-            said = repr((pod["uid"], reason, allocation)).encode()
-            name = f"{pod['name'][:MAX_POD_NAME]}.{hashlib.sha256(said).hexdigest()[:16]}"
-            body = {
-                "metadata": {"name": name, "namespace": pod["namespace"]},
-                "involvedObject": dict(pod),
-                "type": kind,
-                "reason": reason,
-                "message": text[:MAX_MESSAGE],
-                "source": {"component": COMPONENT},
-                "reportingComponent": self._gate.driver,
-                "firstTimestamp": now,
-                "lastTimestamp": now,
-                "count": 1,
-            }
+            said = Said(due, now, pod, allocation, kind, reason, text[:MAX_MESSAGE])
             try:
-                self._waiting.put_nowait((due, pod["namespace"], body))
+                self._waiting.put_nowait(said)
             except queue.Full:
                 log.warning("event dropped", extra={"pod": pod["name"], "reason": reason})
 
     def run(self) -> None:
         """Write events until ``close``."""
-        while (item := self._waiting.get()) is not None:
-            due, namespace, body = item
-            self._give_way(max(0.0, due - self._clock.monotonic()))
-            self._write(namespace, body)
+        while (said := self._waiting.get()) is not None:
+            self._give_way(max(0.0, said.due - self._clock.monotonic()))
+            self._write(said)
 
     def flush(self) -> None:
         """Write what waits now, in the caller's thread."""
         while not self._waiting.empty():
-            item = self._waiting.get_nowait()
-            if item:
-                self._write(*item[1:])
+            said = self._waiting.get_nowait()
+            if said:
+                self._write(said)
 
     def close(self) -> None:
         """Let ``run`` return after what waits now."""
         self._waiting.put(None)
 
-    def _write(self, namespace: str, body: Body) -> None:
+    def _write(self, said: Said) -> None:
         api = self._api.within(Deadline(self._clock, SECONDS))
         try:
-            api.create(EVENTS, body, namespace)
+            api.create(EVENTS, said.body(self._gate.driver), said.pod["namespace"])
         except Conflict:
             return
         except KubernetesError as error:
