@@ -16,6 +16,7 @@ from typing import Any
 Json = Mapping[str, Any]
 SIZES = ("minimum", "initial", "maximum", "now")
 DIGITS = 4
+CONTRADICTED = "AlternativesDiffer"
 
 
 def build(
@@ -34,7 +35,8 @@ def build(
     steps: Sequence[Json] = record.get("steps", [])
     replicas = list(steps[-1]["service"]) if steps else []
     traffic = if_later(traffic, "now", steps)
-    found = [verdict for replica in replicas for verdict in replica.get("verdicts", [])]
+    found = [verdict for step in steps for verdict in step.get("verdicts", []) if verdict["status"] != "ok"]
+    found += [verdict for replica in replicas for verdict in replica.get("verdicts", [])]
     return {
         "environment": dict(environment),
         "versions": dict(record.get("versions", {})),
@@ -93,12 +95,18 @@ def step_of(step: Json, known: Iterable[str], moments: list[dict[str, Any]]) -> 
     """
     predicted = step.get("predicted")
     kept = {key: value for key, value in step.items() if key != "service"}
-    wanted, got = (above_zero(each) for each in (predicted or {}, step["alternatives"]))
     return kept | {
         "began": began(step, known),
-        "as_predicted": None if predicted is None else got == wanted,
+        "as_predicted": None if predicted is None else as_predicted(step),
         "serving": moments,
     }
+
+
+def as_predicted(step: Json) -> bool:
+    """Return whether a step gave what was predicted, by its verdicts: a prediction may leave some room."""
+    if step.get("verdicts"):
+        return not any(verdict["reason"] == CONTRADICTED for verdict in step["verdicts"])
+    return above_zero(step["predicted"]) == above_zero(step["alternatives"])
 
 
 def above_zero(counts: Mapping[str, int]) -> dict[str, int]:

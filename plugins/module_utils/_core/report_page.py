@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from .reasons import REASONS
-from .report import SIZES, in_order, plural, summary, unmet
+from .report import in_order, plural, summary, unmet
 from .report_charts import Bar, course, lanes, panel
 from .report_parts import (
     clock,
@@ -21,7 +21,6 @@ from .report_parts import (
     color,
     counts,
     day,
-    facts,
     mark,
     moment,
     number,
@@ -30,6 +29,7 @@ from .report_parts import (
     table,
     usd,
 )
+from .report_platform import about_cost, cost_table, proof, versions_list
 from .report_style import STYLE
 from .verdict import SEVERITY
 
@@ -55,11 +55,9 @@ def render(report: Json) -> str:
         section("Replicas", _replicas(report, names), "Of the last step."),
         section("Findings", _findings(report), "What was noticed, and what to do."),
         section("Evidence", _evidence(report["replicas"], names), "What each claim itself shows."),
-        section("Nodes", _cost(report["cost"], names), _about_cost(report["cost"])),
-        section(
-            "Teardown", _teardown(report["teardown"]), "By asking the APIs, after everything was deleted."
-        ),
-        section("Versions", _versions(report["versions"])),
+        section("Nodes", cost_table(report["cost"], names), about_cost(report["cost"])),
+        section("Teardown", proof(report["teardown"]), "By asking the APIs, after everything was deleted."),
+        section("Versions", versions_list(report["versions"])),
         "<footer>Made from recorded data only, and complete in itself: nothing is loaded.</footer>",
         "</body></html>",
     ]
@@ -166,7 +164,14 @@ def _steps(report: Json, names: Sequence[str]) -> str:
         sizes = {pool["alternative"]: step["node_pools"].get(pool["name"], 0) for pool in pools}
         rows.append([*row, _counted(sizes, order, names), seconds(step["waited_seconds"])])
     predicted = ["Predicted"] if forecast else []
-    return table(["Replicas", *predicted, "Got", "Nodes", "#Waited"], rows)
+    return table(["Replicas", *predicted, "Got", "Nodes", "#Waited"], rows) + _scale_ups(steps)
+
+
+def _scale_ups(steps: Iterable[Json]) -> str:
+    """Return what the autoscaler said, each sentence once."""
+    said = dict.fromkeys(sentence for step in steps for sentence in step.get("scale_ups") or ())
+    lines = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
+    return f"<h3>What the autoscaler said</h3><ul class='plain small soft'>{lines}</ul>" if lines else ""
 
 
 def _counted(numbers: Mapping[str, int], order: Sequence[str], names: Sequence[str]) -> str:
@@ -273,7 +278,7 @@ def _findings(report: Json) -> str:
     if not report["steps"] and not report["verdicts"]:
         return ""
     same: dict[tuple[str, ...], list[Json]] = {}
-    for verdict in report["verdicts"]:
+    for verdict in (each for each in report["verdicts"] if each["status"] != "ok"):
         key = tuple(str(verdict.get(name, "")) for name in ("status", "reason", "observed", "advice"))
         same.setdefault(key, []).append(verdict)
     ordered = sorted(same.items(), key=lambda item: -SEVERITY.index(item[0][0]))
@@ -333,66 +338,3 @@ def _conditions(conditions: Iterable[Json]) -> str:
 
 def _line(inner: str) -> str:
     return f"<span class='line'>{inner}</span>"
-
-
-def _cost(cost: Json, names: Sequence[str]) -> str:
-    rows = [
-        [
-            mark(line["alternative"], names),
-            usd(line["usd_per_node_hour"]),
-            *(_sized(line, size) for size in SIZES),
-        ]
-        for line in cost["alternatives"]
-    ]
-    total = ["In all", "", *(usd(cost["usd_per_hour"][size]) for size in SIZES)]
-    return table(
-        ["", "#A node", "#At least", "#At first", "#At most", "#Last step"], rows, sum_row=total, listed=True
-    )
-
-
-def _sized(line: Json, size: str) -> str:
-    nodes = plural(line["nodes"][size], "node")
-    return f"{usd(line['usd_per_hour'][size])}<br><span class='soft small'>{nodes}</span>"
-
-
-def _about_cost(cost: Json) -> str:
-    dates = sorted({line["as_of"] for line in cost["alternatives"]})
-    said = f"Per hour, prices as of {', '.join(dates)}." if dates else ""
-    missing = f" No price is given for {', '.join(cost['unpriced'])}." if cost["unpriced"] else ""
-    return f"{said}{missing} Disks, traffic and the cluster's fee are not in it." if dates else ""
-
-
-def _teardown(proof: Json) -> str:
-    if not proof:
-        return ""
-    asked = escape(", ".join(proof["asked"]))
-    when = f" <span class='soft'>{day(proof.get('at'))}</span>"
-    if proof["clean"]:
-        return f"<p><b class='ok'>Nothing is left.</b>{when}</p><p class='soft'>Asked for {asked}.</p>"
-    rows = [
-        [escape(each["kind"]), code(_full_name(each)), escape(each["detail"])] for each in proof["leftovers"]
-    ]
-    money = f"{escape(str(proof['usd_per_hour']))} USD per hour"
-    return (
-        f"<p><b class='error'>Not all is gone.</b>{when}</p>"
-        f"<p class='soft'>What is left costs {money}, and what "
-        f"{escape(', '.join(proof['unpriced']) or 'nothing else')} costs. Asked for {asked}.</p>"
-        f"{table(['What', 'Name', 'Seen'], rows)}"
-    )
-
-
-def _full_name(leftover: Json) -> str:
-    return "/".join(filter(None, [leftover["namespace"], leftover["name"]]))
-
-
-def _versions(versions: Json) -> str:
-    charts = versions.get("charts") or {}
-    pairs = [(name, value) for name, value in versions.items() if name != "charts" and value]
-    shown = [
-        (NAMES.get(name, name), escape(", ".join(value) if isinstance(value, list) else str(value)))
-        for name, value in pairs
-    ]
-    return facts([*shown, *((f"chart {name}", escape(str(value))) for name, value in charts.items())])
-
-
-NAMES = {"kubernetes": "Kubernetes", "kubelets": "Kubelets", "ansible_core": "ansible-core"}

@@ -24,6 +24,7 @@ h1{font-size:clamp(1.75rem,5vw,2.75rem);line-height:1.15;letter-spacing:-.022em;
 margin:.5rem 0 .9rem;
 text-wrap:balance}
 h2{font-size:1rem;font-weight:650;margin:0;letter-spacing:-.005em}
+table+h3{margin-top:1.4rem}
 h3{font-size:.8125rem;font-weight:500;color:var(--soft);margin:0 0 .6rem}
 p{margin:0 0 .6rem}.soft{color:var(--soft)}.small{font-size:.8125rem}
 .eyebrow{font-size:.8125rem;color:var(--soft);margin:0}

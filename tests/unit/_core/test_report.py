@@ -60,6 +60,9 @@ LATE = {
     "observed": "3 of 3 requests failed: 3 timeout",
 }
 
+AS_PREDICTED = {**VERDICT, "status": "ok", "reason": "AlternativesAsPredicted"}
+OTHERWISE = {**VERDICT, "status": "error", "reason": "AlternativesDiffer"}
+
 
 def replica(name: str, alternative: str, minute: int, **changes) -> dict:
     at = f"2026-09-01T12:{minute:02}"
@@ -214,6 +217,20 @@ def test_findings_of_traffic_are_findings():
     assert built(traffic=TRAFFIC)["verdicts"] == [VERDICT, LATE]
 
 
+def test_findings_of_every_step_are_findings_unless_all_is_well():
+    steps = [step(verdicts=[AS_PREDICTED]), step(verdicts=[OTHERWISE]), step()]
+    made = built({"steps": steps})
+    assert made["verdicts"] == [OTHERWISE]
+    assert made["steps"][0]["verdicts"] == [AS_PREDICTED]
+
+
+def test_page_says_once_what_the_autoscaler_said():
+    steps = [step(scale_ups=["a: grew <gpu-pool>"]), step(scale_ups=["a: grew <gpu-pool>", "b: grew"])]
+    said = words(report_page.render(built({"steps": steps})))
+    assert said.count("a: grew <gpu-pool>") == 1
+    assert "b: grew" in said
+
+
 STALE = {
     "traffic before the last step": {"traffic": {**TRAFFIC, "now": "2026-09-01T12:05:00+00:00"}},
     "teardown before the last step": {"teardown": {**GONE, "at": "2026-09-01T11:00:00+00:00"}},
@@ -232,6 +249,8 @@ PREDICTIONS = {
     "as predicted": ({"predicted": {"gpu": 1}}, True),
     "a zero is no difference": ({"predicted": {"gpu": 1, "cpu": 0}}, True),
     "other hardware": ({"predicted": {"cpu": 1}}, False),
+    "within what was predicted": ({"predicted": {"cpu": 1}, "verdicts": [AS_PREDICTED]}, True),
+    "outside of it": ({"predicted": {"gpu": 1}, "verdicts": [OTHERWISE]}, False),
     "fewer": ({"predicted": {"gpu": 2}}, False),
 }
 
