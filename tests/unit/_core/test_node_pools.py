@@ -167,7 +167,9 @@ def test_no_drift(wanted):
         pytest.param({"initial_node_count": 0}, 0, id="C43-shrink-to-nothing"),
         pytest.param({"initial_node_count": 1}, None, id="C43-as-it-is"),
         pytest.param({}, None, id="C43-not-stated"),
-        pytest.param({"initial_node_count": 3, "autoscaling": {"enabled": True}}, None, id="C43-to-autoscaling"),
+        pytest.param(
+            {"initial_node_count": 3, "autoscaling": {"enabled": True}}, None, id="C43-to-autoscaling"
+        ),
     ],
 )
 def test_a_pool_without_autoscaling_is_resized(wanted, sent):
