@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(sys.executable).parent
 RECAP = re.compile(r"^localhost +: ok=(\d+) +changed=(\d+) +unreachable=0 +failed=(\d+)", re.MULTILINE)
 PLAYBOOK_SECONDS = 600
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 def is_ready(pod: dict) -> bool:
