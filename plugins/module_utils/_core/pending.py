@@ -53,16 +53,18 @@ def pending_verdicts(
         )
         for claim in claims
     ]
+    of_images = list(image_verdicts(pod, claims))
     of_claims = [each for report in reports for each in report.verdicts if each.reason != "ClaimPending"]
-    of_claims = [*image_verdicts(pod, claims), *of_claims]
-    of_claims = sorted(of_claims, key=lambda each: each.status != "error")
+    # A mistake about an image explains a failed condition; that it is not there yet only follows from one.
+    errors = [each for each in (*of_images, *of_claims) if each.status == "error"]
+    others = [each for each in (*of_claims, *of_images) if each.status != "error"]
     open_claims = [claim for claim in claims if claim.allocation is None]
     if not open_claims:
-        return [*of_claims, *_scheduler_words(pod, cluster)]
+        return [*errors, *others, *_scheduler_words(pod, cluster)]
     return [
-        *[each for each in of_claims if each.status == "error"],
+        *errors,
         *_devices(pod, cluster, fitting, claims, open_claims),
-        *[each for each in of_claims if each.status != "error"],
+        *others,
         *scaling_verdicts(pod, cluster.events, cluster.compute_classes),
         *_scheduler_words(pod, cluster),
     ]

@@ -26,6 +26,7 @@ from .dra_objects import (
     device,
     devices,
     gate_result,
+    image_config,
     owned_by,
     pod,
     resource_slice,
@@ -681,6 +682,13 @@ class TestWaiting:
         assert found.state == "waiting"
         verdict = next(each for each in found.verdicts if each.reason == "BindingConditionMissing")
         assert "400" in verdict.observed
+
+    def test_what_is_waited_for_comes_before_what_follows_from_it(self):
+        owner, owned = allocated(result(), gate_result())
+        owned["status"]["allocation"]["devices"]["config"] = [image_config("img")]
+        owner["spec"]["containers"] = [{"name": "vllm", "image": "placeholder"}]
+        found = only(cluster([owner, owned], gpus(), node()))
+        assert reasons(found)[:2] == ["BindingConditionMissing", "ImageNotSwitched"]
 
     @pytest.mark.parametrize("seconds", [pytest.param(10, id="C04-failure-condition")])
     def test_a_condition_that_failed(self, seconds):
