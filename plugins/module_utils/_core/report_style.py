@@ -19,7 +19,7 @@ html{-webkit-text-size-adjust:100%}
 body{margin:0 auto;max-width:70rem;padding:3.5rem 2rem 5rem;background:var(--paper);color:var(--ink);
 font:1rem/1.55 ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
 font-variant-numeric:tabular-nums}
-h1,h2,p,dd,td,summary{overflow-wrap:anywhere}
+h1,h2,p,li,dd,td,summary{overflow-wrap:anywhere}
 h1{font-size:clamp(1.75rem,5vw,2.75rem);line-height:1.15;letter-spacing:-.022em;font-weight:650;
 margin:.5rem 0 .9rem;
 text-wrap:balance}

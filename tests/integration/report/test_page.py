@@ -58,7 +58,7 @@ def long_names(recorded):
 
 
 def nothing(recorded):
-    recorded["record"] = recorded["traffic"] = {}
+    recorded["record"] = recorded["traffic"] = recorded["teardown"] = {}
 
 
 ALTERED = {"as recorded": lambda _recorded: None, "long names": long_names, "nothing recorded": nothing}
@@ -71,7 +71,13 @@ def pages(tmp_path_factory):
     for name, alter in ALTERED.items():
         recorded = json.loads(RECORDED.read_text())
         alter(recorded)
-        made = report.build(recorded["record"], recorded["plan"], {"inventory": "lab"}, recorded["traffic"])
+        made = report.build(
+            recorded["record"],
+            recorded["plan"],
+            {"inventory": "lab"},
+            recorded["traffic"],
+            recorded["teardown"],
+        )
         path = folder / f"{name.replace(' ', '-')}.html"
         path.write_text(report_page.render(made))
         found[name] = path.as_uri()

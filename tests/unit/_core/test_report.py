@@ -508,7 +508,11 @@ def test_scale_has_round_numbers(seconds, step_seconds):
 
 # The shape
 
+RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "recorded_demo.json").read_text())
 EXAMPLES = {
+    "a run on the lab": lambda: built(
+        RECORDED["record"], RECORDED["plan"], None, RECORDED["traffic"], RECORDED["teardown"]
+    ),
     "nothing": lambda: built({}, {}),
     "steps": built,
     "traffic": lambda: built(traffic=TRAFFIC),

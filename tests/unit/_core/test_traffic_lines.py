@@ -22,7 +22,7 @@ def test_a_line_per_kind_of_hardware_and_one_for_the_service():
     lines = traffic_lines(measured())
     assert [line.split()[0] for line in lines] == ["hardware", "gpu", "cpu", "service"]
     assert lines[1].split() == [
-        "gpu", "2", "g2-standard-8", "0.05", "s", "0.57", "s", "(0.58", "s)", "125.7", "1.51", "-",
+        "gpu", "2", "g2-standard-8", "0.06", "s", "0.61", "s", "(0.63", "s)", "117.0", "1.62", "-",
     ]  # fmt: skip
     assert len({line.index("2" if number else "replicas") for number, line in enumerate(lines[:2])}) == 1
 
