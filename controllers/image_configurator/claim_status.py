@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes this driver's entries of a claim's ``status.devices``, and nothing else of the claim."""
+"""Writes a driver's entries of a claim's ``status.devices``, and nothing else of the claim."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ SECONDS = 10.0
 class ClaimStatus:
     """Claim statuses behind the same connection as ``api``, in protobuf (see ``claim_bytes``)."""
 
-    def __init__(self, api: Kubernetes) -> None:
+    def __init__(self, api: Kubernetes, field_manager: str = COMPONENT) -> None:
+        self._field_manager = field_manager
         self._connection = api.connection
         self._transport = Transport(api.connection)
 
@@ -55,7 +56,7 @@ class ClaimStatus:
             raise Conflict(f"PUT {path}/status", 0, "Changed", "the allocation is another one by now")
         body = with_devices(current, entries)
         answer: dict[str, Any] = json.loads(
-            self._exchange("PUT", f"{path}/status?fieldManager={COMPONENT}", body, JSON)
+            self._exchange("PUT", f"{path}/status?fieldManager={self._field_manager}", body, JSON)
         )
         return answer
 

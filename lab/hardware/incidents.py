@@ -12,6 +12,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
+from ansible_collections.inference.dra.controllers.image_configurator.claim_status import ClaimStatus
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     NODES,
@@ -83,6 +84,7 @@ class Incidents:
         self._cloud = cloud
         self._nodes = nodes
         self._control_plane = control_plane
+        self._statuses = ClaimStatus(context.api, "inference.dra-lab-fault")
         self.gone: Work[str] = Work(context, self._take_away)
         self.failing: Work[Key] = Work(context, self._fail)
         context.faults.offer(*FAULTS)
@@ -180,11 +182,11 @@ class Incidents:
     def _fail(self, key: Key) -> None:
         """Write the failure condition on the allocated devices that an ordered fault makes fail."""
         namespace, name = key
-        claim = self._context.store.get(CLAIMS, name, namespace)
-        allocation = (claim or {}).get("status", {}).get("allocation", {})
+        claim = self._context.store.get(CLAIMS, name, namespace) or {}
+        allocation = claim.get("status", {}).get("allocation", {})
         written = {
             (each["driver"], each["pool"], each["device"])
-            for each in (claim or {}).get("status", {}).get("devices") or ()
+            for each in claim.get("status", {}).get("devices") or ()
         }
         devices = [
             device_status(result, self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -194,11 +196,8 @@ class Incidents:
             and self._context.faults.peek("condition-fails", driver=result["driver"], node=result["pool"])
         ]
         if devices:
-            body = {"metadata": {"name": name}, "status": {"devices": devices}}
             with suppress(NotFound):
-                self._context.api.apply(
-                    CLAIMS, body, namespace, "inference.dra-lab-fault", subresource="status", force=True
-                )
+                self._statuses.write_devices(namespace, name, claim["metadata"]["uid"], devices)
 
 
 def device_status(result: Mapping[str, Any], now: str) -> dict[str, Any]:

@@ -76,6 +76,8 @@ class ModelServers:
         pod = self._context.store.get(PODS, name, namespace)
         if pod is None or "deletionTimestamp" in pod["metadata"]:
             return
+        if not any(map(is_model_server, containers(pod))):
+            return  # pulls are told about every pod
         if not pod.get("status", {}).get("startTime"):
             return  # kwok has not prepared it yet
         if self._pulls.waits(pod):
