@@ -27,17 +27,18 @@ SYSCTLS = (
     "vm/panic_on_oom",
 )
 FIREWALLS = ("iptables", "ip6tables")
+DOCKER_S = ("DOCKER", " br-", " docker0")
 KEY = Path("/etc/docker/key.json")
 INOTIFY_PER_NODE = 24
 
 
 @dataclass(frozen=True)
 class Before:
-    """The machine before the first cluster: kernel settings, and whether Docker had been here."""
+    """The machine before the first cluster: kernel settings, rules, and what Docker had left before."""
 
     sysctls: dict[str, str]
     cgroups: list[str] = field(default_factory=list)
-    chains: bool = False
+    rules: dict[str, str] = field(default_factory=dict)
     docker_key: bool = False
     docker_folder: bool = False
 
@@ -46,7 +47,7 @@ def look(proc: Path = Path("/proc/sys")) -> Before:
     return Before(
         sysctls={name: (proc / name).read_text().strip() for name in SYSCTLS if (proc / name).exists()},
         cgroups=docker_cgroups(),
-        chains=any("DOCKER" in saved(firewall) for firewall in FIREWALLS),
+        rules={firewall: saved(firewall) for firewall in FIREWALLS},
         docker_key=KEY.exists(),
         docker_folder=KEY.parent.exists(),
     )
@@ -86,10 +87,11 @@ def _set(proc: Path, name: str, value: str) -> str:
 
 def _clear_docker(before: Before) -> list[str]:
     done = []
-    if not before.chains:
-        done += [
-            f"removed Docker's chains of {firewall}" for firewall in FIREWALLS if _clear_chains(firewall)
-        ]
+    done += [
+        f"removed Docker's rules of {firewall}"
+        for firewall in FIREWALLS
+        if _clear_rules(firewall, before.rules.get(firewall, ""))
+    ]
     for path in docker_cgroups():
         if path not in before.cgroups and _remove_cgroup(Path(path)):
             done.append(f"removed {path}")
@@ -110,21 +112,32 @@ def saved(firewall: str) -> str:
     return done.stdout
 
 
-def without_docker(rules: str) -> str:
-    """Return saved rules without Docker's chains, rules and default policy."""
+def without_docker(rules: str, before: str = "") -> str:
+    """Return saved rules without Docker's chains, rules and default policy, but for those of before."""
+    known = set(_by_table(before))
     kept = []
-    for line in rules.splitlines():
-        if "DOCKER" in line or " br-" in line or " docker0" in line:
-            continue
-        kept.append(":FORWARD ACCEPT [0:0]" if line.startswith(":FORWARD DROP") else line)
+    for place, line in zip(_by_table(rules), rules.splitlines(), strict=True):
+        if place in known or not any(word in line for word in DOCKER_S):
+            is_docker_s_policy = line.startswith(":FORWARD DROP") and place not in known
+            kept.append(":FORWARD ACCEPT [0:0]" if is_docker_s_policy else line)
     return "\n".join(kept) + "\n"
 
 
-def _clear_chains(firewall: str) -> bool:
+def _by_table(rules: str) -> list[tuple[str, str]]:
+    """Return each line, without the counters, beside the table it is in."""
+    table, found = "", []
+    for line in rules.splitlines():
+        table = line if line.startswith("*") else table
+        found.append((table, line.partition(" [")[0]))
+    return found
+
+
+def _clear_rules(firewall: str, before: str) -> bool:
     rules = saved(firewall)
-    if "DOCKER" not in rules:
+    wanted = without_docker(rules, before)
+    if wanted.splitlines() == rules.splitlines():
         return False
-    subprocess.run([f"{firewall}-restore"], check=True, input=without_docker(rules), text=True)
+    subprocess.run([f"{firewall}-restore"], check=True, input=wanted, text=True)
     return True
 
 

@@ -35,6 +35,15 @@ def test_docker_s_chains_go_and_everybody_else_s_rules_stay():
     ]
 
 
+def test_rules_that_were_there_before_stay_in_their_table():
+    before = RULES.replace("-A FORWARD -o br-0d5a -j ACCEPT\n", "").replace("[5:300]", "[0:0]")
+    assert host.without_docker(RULES, before).splitlines() == [
+        line for line in RULES.splitlines() if "br-0d5a" not in line
+    ]
+    elsewhere = "*nat\n:FORWARD DROP [0:0]\n:DOCKER - [0:0]\nCOMMIT\n"
+    assert "DOCKER" not in host.without_docker(RULES, elsewhere)
+
+
 @pytest.fixture
 def proc(tmp_path):
     for name, value in {
