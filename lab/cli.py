@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import faults_client, lifecycle
 from .binaries import Binaries, cache_home
@@ -20,6 +21,7 @@ from .processes import Processes
 from .state import DEFAULT_PROJECT, DEFAULT_SPEED, Lab, Wishes
 
 OK, FAILED, NOT_RUNNING = 0, 1, 3
+SOURCES = Path(__file__).resolve().parent.parent
 
 
 def say(line: str) -> None:
@@ -62,6 +64,7 @@ def description(lab: Lab) -> dict[str, object]:
         "project": lab.project,
         "speed": lab.speed,
         "directory": str(lab.directory),
+        "sources": str(SOURCES),
     }
 
 

@@ -89,4 +89,8 @@ directory:
   description: The lab's state directory.
   type: str
   returned: when it is up
+sources:
+  description: Directory of the collection that the lab came with, where its manifests and image sources are.
+  type: str
+  returned: when it is up
 """
