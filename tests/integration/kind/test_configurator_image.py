@@ -16,7 +16,7 @@ LARGEST = 150_000_000
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(docker_alone):
     clusters = Clusters(home(), print)
     reason = clusters.obstacle()
     if reason:

@@ -41,7 +41,7 @@ PROGRAMS = ("dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2
 
 
 @pytest.fixture
-def clusters():
+def clusters(docker_alone):
     found = Clusters(home(), print)
     reason = found.obstacle()
     if reason:
