@@ -352,5 +352,5 @@ def _why(member: Member, cluster: Cluster) -> str:
                     nodes.setdefault(answer.reason, []).append(name)
             found = [f"{reason} on {', '.join(names)}" for reason, names in nodes.items()]
             alternative = question.name.rpartition("/")[2]
-            texts.append(f"{alternative}: {' and '.join(found) or 'no node has its devices'}")
+            texts.append(f"{alternative}: {' and '.join(found) or 'no node it may go to has its devices'}")
     return "; ".join(texts)

@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from ansible_collections.inference.dra.lab import cli, lifecycle
 from ansible_collections.inference.dra.lab.state import Lab
@@ -86,23 +87,29 @@ class Bench:
 
     def play(self, playbook: str, *options: str, check: bool = False, **variables) -> Ended:
         """Run a playbook from the checkout and return how it ended."""
+        process = self.start(playbook, *options, *(["--check"] if check else []), **variables)
+        try:
+            output, _errors = process.communicate(timeout=PLAYBOOK_SECONDS)
+        finally:
+            process.kill()
+        recap = RECAP.search(output)
+        assert recap, output
+        return Ended(process.returncode, int(recap[2]), int(recap[3]), output)
+
+    def start(self, playbook: str, *options: str, **variables) -> subprocess.Popen[str]:
+        """Begin a playbook from the checkout, in a session of its own."""
         given = {"lab_name": self.lab.name, "inference_output": str(self.output), **variables}
         command = [str(PROGRAMS / "ansible-playbook"), "--inventory", "inventories/lab", playbook]
-        command += ["--extra-vars", json.dumps(given), *options, *(["--check"] if check else [])]
-        done = subprocess.run(
-            command,
+        return subprocess.Popen(
+            [*command, "--extra-vars", json.dumps(given), *options],
             cwd=ROOT,
             env=os.environ | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=PLAYBOOK_SECONDS,
-            check=False,
+            start_new_session=True,
         )
-        recap = RECAP.search(done.stdout)
-        assert recap, done.stdout
-        return Ended(done.returncode, int(recap[2]), int(recap[3]), done.stdout)
 
 
 @contextlib.contextmanager
@@ -124,9 +131,18 @@ def bench(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
 
 @pytest.fixture(scope="session")
 def served(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
-    """A lab with two replicas, one on a GPU and one on CPUs, of which one at a time may be missing."""
+    """A lab with two replicas, one on a GPU and one on CPUs, of which one at a time may be missing.
+
+    A second CPU node stands by, so that a replica can fall back without the autoscaler's back-offs, and no
+    node is so idle that it goes: on a loaded machine the lab's clock is far ahead of a playbook.
+    """
+    text = (ROOT / "inventories/lab/group_vars/all/alternatives.yml").read_text()
+    alternatives = yaml.safe_load(text)["inference_alternatives"]
+    for alternative, nodes in zip(alternatives, (1, 2), strict=True):
+        alternative["node_pool"] |= {"initial_nodes": nodes, "min_nodes": nodes}
     with lab_bench(f"itest-served-{os.getpid()}", tmp_path_factory.mktemp("served")) as made:
-        ended = made.play("site.yml", inference_replicas=2, vllm_min_available=1)
+        wanted = {"inference_alternatives": alternatives, "inference_replicas": 2, "vllm_min_available": 1}
+        ended = made.play("site.yml", **wanted)
         assert ended.status == 0, ended.output
         made.until(PODS, lambda pods: sum(map(is_ready, pods)) == 2)
         yield made

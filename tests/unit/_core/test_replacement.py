@@ -82,7 +82,7 @@ WHY = {
     "no node": (
         {"gpu": 0, "cpu": 1},
         [("b", "cpu-1")],
-        "no earlier alternative is free: gpu: no node has its devices",
+        "no earlier alternative is free: gpu: no node it may go to has its devices",
     ),
     "all on the first": ({"gpu": 1, "cpu": 1}, [("a", "gpu-1")], "no replica runs on a later alternative"),
     "no devices yet": ({"gpu": 1, "cpu": 1}, [("a", "")], "no replica has devices yet"),
