@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import json
 import random
@@ -929,6 +930,7 @@ def test_a_summary_of_a_stream_keeps_little_memory_per_slice():
     summarise(stream(10))
     tracemalloc.start()
     found = summarise(stream(1000))
+    gc.collect()
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(found.pools) == 1000
