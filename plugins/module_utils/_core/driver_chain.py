@@ -35,6 +35,10 @@ class BrokenLink(NamedTuple):
     evidence: tuple[str, ...] = ()
 
 
+DRIVER_PODS = ("DriverPodMissing", "DriverPodNotReady")
+"""What can be wrong with the driver on a node that its DaemonSet makes pods for."""
+
+
 @dataclass(frozen=True)
 class Publisher:
     """A driver's DaemonSet: its counts, its pod template, and its pods by the node they are for."""

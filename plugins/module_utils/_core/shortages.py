@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .claims import Alternative, DeviceRequests
-from .driver_chain import BrokenLink
+from .driver_chain import DRIVER_PODS, BrokenLink
 from .fits import Fit, Refusal
 from .fitting import Fitting, Reachable
 from .refusals import class_drivers, unselected_drivers
@@ -124,12 +124,14 @@ def _broken_links(
     if drivers is None or asked is None:
         return
     of_class = inventory.classes[asked.device_class]
+    names_of_class = class_drivers(asked, inventory)
+    seen = [(node.name, drivers.broken_link(of_class, names_of_class, node)) for node in where.nodes]
+    # The driver need not be on every node: where it has its nodes, the others are of another kind.
+    has_nodes = any(link is None or link.reason in DRIVER_PODS for _node, link in seen)
     links: dict[str, list[tuple[str, BrokenLink]]] = {}
-    for node in where.nodes:
-        if node.name in names and (
-            link := drivers.broken_link(of_class, class_drivers(asked, inventory), node)
-        ):
-            links.setdefault(link.reason, []).append((node.name, link))
+    for name, link in seen:
+        if link and name in names and (link.reason in DRIVER_PODS or not has_nodes):
+            links.setdefault(link.reason, []).append((name, link))
     for reason, found in links.items():
         shown = "; ".join(f"{name}: {link.observed}" for name, link in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else ""

@@ -213,6 +213,14 @@ class TestDaemonSets:
             )
             assert found[1].reason == "DriverSlicesMissing"
 
+    def test_a_node_of_another_kind_needs_no_driver(self):
+        """The driver has a node of its own, where it is ready and publishes nothing."""
+        plugin = daemon_set(selector=DRIVER_LABEL)
+        own = node("node-b", labels=DRIVER_LABEL)
+        found = reasons(only(self.of_release(plugin, driver_pod(node="node-b"), own)))
+        assert found[0] == "DriverSlicesMissing"
+        assert "NodeSelectorMismatch" not in found
+
     def test_a_driver_that_somebody_named(self):
         named = {NIC: ("drivers", "dranet")}
         (first, *_rest) = only(self.of_release(daemon_set(), named=named)).verdicts
