@@ -43,7 +43,7 @@ def crashed(message: str, restarts: int = 1) -> State:
 
 def back_off(failures: int) -> float:
     """Return how many simulated seconds a kubelet waits after so many failures."""
-    return min(FIRST_BACK_OFF * 2 ** (failures - 1), MOST_BACK_OFF)
+    return min(FIRST_BACK_OFF * 2.0 ** (failures - 1), MOST_BACK_OFF)
 
 
 def restarts_of(pod: Mapping[str, Any]) -> int:
