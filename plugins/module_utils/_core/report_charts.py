@@ -218,23 +218,23 @@ class Bar:
 
 def panel(title: str, bars: Sequence[Bar], names: Sequence[str]) -> str:
     """Return the bars of one quantity, one per alternative; nothing where no value is known."""
-    known = [max(bar.value, bar.farther or 0) for bar in bars if bar.value is not None]
+    known = [max(each.value, each.farther or 0) for each in bars if each.value is not None]
     most = max(known, default=0.0)
     if not known:
         return ""
     rows = "".join(
-        f"{mark(bar.name, names)}<div class='room {color(bar.name, names)}'>{_stroke(bar, most)}</div>"
-        f"<span class='value'>{bar.shown}</span>"
-        for bar in bars
+        f"{mark(each.name, names)}<div class='room {color(each.name, names)}'>{_stroke(each, most)}</div>"
+        f"<span class='value'>{each.shown}</span>"
+        for each in bars
     )
     return f"<div><h3>{escape(title)}</h3><div class='bars'>{rows}</div></div>"
 
 
-def _stroke(bar: Bar, most: float) -> str:
-    if bar.value is None or not most:
+def _stroke(drawn: Bar, most: float) -> str:
+    if drawn.value is None or not most:
         return ""
-    width = bar.value / most * 100
+    width = drawn.value / most * 100
     line = ""
-    if bar.farther and bar.farther > bar.value:
-        line = f"<u style='left:{width:.1f}%;width:{(bar.farther - bar.value) / most * 100:.1f}%'></u>"
+    if drawn.farther and drawn.farther > drawn.value:
+        line = f"<u style='left:{width:.1f}%;width:{(drawn.farther - drawn.value) / most * 100:.1f}%'></u>"
     return f"<i style='width:{width:.1f}%'></i>{line}"

@@ -103,14 +103,7 @@ def _pool_sizes(prediction: Prediction, found: Mapping[str, int]) -> Iterator[Ve
 
 
 def _devices(replica: Replica, plan: Plan) -> Iterator[Verdict]:
-    driver = next(each["driver"] for each in plan["slices"] if each["alternative"] == replica.alternative)
-    wanted = next(
-        each.count
-        for claim in plan_requests(plan)
-        for request in claim.requests
-        for each in request.alternatives
-        if each.name.rpartition("/")[2] == replica.alternative
-    )
+    driver, wanted = _entry(plan["slices"], replica)["driver"], _wanted_devices(plan, replica)
     if len(replica.devices) != wanted or any(
         device.partition("/")[0] != driver for device in replica.devices
     ):
@@ -120,9 +113,7 @@ def _devices(replica: Replica, plan: Plan) -> Iterator[Verdict]:
 
 def _node(replica: Replica, plan: Plan) -> Iterator[Verdict]:
     """Yield the verdict on a node that is not one of those the plan expects the alternative on."""
-    selector = next(
-        each["node_selector"] for each in plan["slices"] if each["alternative"] == replica.alternative
-    )
+    selector = _entry(plan["slices"], replica)["node_selector"]
     labels = replica.node.labels if replica.node else {}
     wrong = [f"{key}={labels.get(key)}" for key, value in selector.items() if labels.get(key) != value]
     if wrong:
@@ -141,7 +132,7 @@ def _image(replica: Replica, plan: Plan) -> Iterator[Verdict]:
     Tag and digest are the claim's to say, and held against it in the replica's own verdicts: the plan of a
     later run may have pinned them otherwise.
     """
-    wanted = next(each["reference"] for each in plan["images"] if each["alternative"] == replica.alternative)
+    wanted = _entry(plan["images"], replica)["reference"]
     images = [each.image for each in replica.pod.containers]
     if _repository(wanted) not in map(_repository, images):
         yield _error("ImageDiffers", replica, f"image {', '.join(images)}", f"{_repository(wanted)}")
@@ -185,3 +176,19 @@ def _bounds(prediction: Prediction) -> str:
             count = str(least) if least == most else f"{least} to {most}"
             texts.append(f"{count} on {name or 'nothing yet'}")
     return ", ".join(texts) or "no replica"
+
+
+def _entry(entries: Sequence[Mapping[str, Any]], replica: Replica) -> Mapping[str, Any]:
+    """Return what the plan says of the replica's alternative."""
+    return next(each for each in entries if each["alternative"] == replica.alternative)
+
+
+def _wanted_devices(plan: Plan, replica: Replica) -> int:
+    """Return how many devices the plan's claim asks of the replica's alternative."""
+    return next(
+        each.count
+        for claim in plan_requests(plan)
+        for request in claim.requests
+        for each in request.alternatives
+        if each.name.rpartition("/")[2] == replica.alternative
+    )

@@ -103,7 +103,7 @@ class Replacing:
 
     def __post_init__(self) -> None:
         self.namespace, self.name = self.params["namespace"], self.params["deployment"]
-        self.which = cast("Which", self.params["which"])
+        self.which = cast(Which, self.params["which"])
         self.started = self.clock.monotonic()
         self.attempted = f"Replacing replicas of Deployment {self.namespace}/{self.name}"
 

@@ -23,7 +23,7 @@ from .clock import Clock, SystemClock
 from .connection import Connection
 from .transport import Answer, NoAnswer, Transport, pieces
 
-Credentials = Callable[[str], tuple[str, str] | None]
+Credentials = Callable[[str], "tuple[str, str] | None"]
 """Returns user and password for a registry's host, ``None`` where there are none."""
 
 REQUEST_SECONDS = 60.0

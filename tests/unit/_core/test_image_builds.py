@@ -20,10 +20,12 @@ RECIPES = {
 }
 
 
-def alternative(name: str, machine_type: str = "", device_class: str = "gpu.nvidia.com", /, **image) -> dict:
-    found = {"name": name, "device_class": device_class, "image": image}
+def alternative(
+    called: str, machine_type: str = "", device_class: str = "gpu.nvidia.com", /, **image
+) -> dict:
+    found = {"name": called, "device_class": device_class, "image": image}
     if machine_type:
-        found["node_pool"] = {"name": f"{name}-pool", "machine_type": machine_type, "max_nodes": 1}
+        found["node_pool"] = {"name": f"{called}-pool", "machine_type": machine_type, "max_nodes": 1}
     return found
 
 

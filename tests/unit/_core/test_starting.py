@@ -152,12 +152,23 @@ HELM = {"meta.helm.sh/release-name": "dra-driver", "meta.helm.sh/release-namespa
 
 
 def daemon_set(
-    name="plugin", *, annotations=HELM, desired=1, current=1, selector=None, path="/var/lib/kubelet/plugins"
+    name="plugin",
+    *,
+    annotations: dict | None = None,
+    desired=1,
+    current=1,
+    selector=None,
+    path="/var/lib/kubelet/plugins",
 ):
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": "drivers", "uid": f"uid-{name}", "annotations": annotations},
+        "metadata": {
+            "name": name,
+            "namespace": "drivers",
+            "uid": f"uid-{name}",
+            "annotations": HELM if annotations is None else annotations,
+        },
         "spec": {
             "template": {
                 "spec": {

@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab whose simulated half hours pass in seconds, and the faults it can be told to have."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from ansible_collections.inference.dra.lab import lifecycle
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import DEPLOYMENTS, PODS
+from ansible_collections.inference.dra.tests.integration.playbooks.conftest import (
+    PLAYBOOK_SECONDS,
+    PROGRAMS,
+    Bench,
+    is_ready,
+)
+
+DRA_LAB = str(PROGRAMS / "dra-lab")
+SPEED = "100"  # GKE gives up on a stocked-out pool after 35 minutes
+
+
+@dataclass(frozen=True)
+class FaultyBench(Bench):
+    """A lab that faults can be ordered from, as users order them."""
+
+    @contextmanager
+    def fault(self, kind: str, **settings: object) -> Iterator[None]:
+        """Have the fault on, until the block ends."""
+        self.order("set", kind, *(f"{key}={value}" for key, value in settings.items()))
+        try:
+            yield
+        finally:
+            self.order("clear")
+
+    def kill_at(self, task: str, playbook: str) -> None:
+        """Run a playbook, and kill it with all that it started as soon as the task begins."""
+        process = self.start(playbook)
+        assert process.stdout
+        with process:
+            found = any(task in line for line in process.stdout)
+            os.killpg(process.pid, signal.SIGKILL)
+        assert found, f"no task {task}"
+
+    def scale(self, replicas: int) -> None:
+        """Have so many replicas, and return when all of them serve."""
+        wanted = {"spec": {"replicas": replicas}}
+        self.api.merge_patch(DEPLOYMENTS, "vllm-fungible", wanted, "default")
+        self.until(PODS, lambda pods: len(pods) == replicas and all(map(is_ready, pods)))
+
+    def order(self, *words: str) -> None:
+        command = [DRA_LAB, "fault", "--name", self.lab.name, *words]
+        subprocess.run(command, check=True, timeout=PLAYBOOK_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def bench(lab_binaries, tmp_path_factory) -> Iterator[FaultyBench]:
+    name = f"ftest-{os.getpid()}"
+    try:
+        subprocess.run(
+            [DRA_LAB, "up", "--name", name, "--speed", SPEED], check=True, timeout=PLAYBOOK_SECONDS
+        )
+        yield FaultyBench(lifecycle.required(name), tmp_path_factory.mktemp("output"))
+    finally:
+        subprocess.run([DRA_LAB, "down", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The main job while things break, as one story: each run ends with the right words and status, and the
+next one, with the fault gone, goes on from there."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import CLAIMS, PODS
+
+pytestmark = pytest.mark.lab
+
+
+def said(ended) -> str:
+    """Return what a playbook printed, without line breaks."""
+    return " ".join(ended.output.split())
+
+
+def demo(bench, *steps: int, seconds: int = 600):
+    return bench.play(
+        "playbooks/scale_demo.yml", inference_demo_steps=list(steps), scale_demo_timeout_seconds=seconds
+    )
+
+
+def served_by(bench) -> dict[str, int]:
+    """Return how many replicas each alternative had at the end of the last recorded step."""
+    return json.loads((bench.output / "report.json").read_text())["steps"][-1]["alternatives"]
+
+
+def test_01_a_quota_that_is_too_small_is_refused_before_anything_is_made(bench):
+    with bench.fault("quota", metric="GPUS_ALL_REGIONS", limit=0):
+        ended = bench.play("site.yml")
+    assert (ended.status, ended.changed) == (2, 1), ended.output  # the folder for what is written
+    assert "QuotaShort" in said(ended)
+    assert "GPUS_ALL_REGIONS: 0 of 0 free" in said(ended)
+
+
+def test_02_a_pool_without_stock_is_named_and_the_service_comes_up(bench):
+    bench.order("set", "stockout", "pool=gpu-pool")
+    ended = bench.play("site.yml")
+    assert ended.status == 0, ended.output
+    assert "gpu-pool: stockout. Google Compute Engine: Not all instances running" in said(ended)
+
+
+def test_03_without_gpus_replicas_get_cpus_and_the_diagnosis_says_why(bench):
+    ended = demo(bench, 1, 2)
+    assert ended.status == 0, ended.output
+    assert served_by(bench) == {"cpu": 2}
+    ended = bench.play("playbooks/diagnose.yml")
+    assert ended.status == 0, ended.output
+    assert said(ended).count("running on cpu") == 2
+
+
+def test_04_with_stock_again_replicas_return_to_gpus(bench):
+    bench.order("clear")
+    ended = bench.play("playbooks/return_to_gpu.yml")
+    assert ended.status == 0, ended.output
+    replaced = {claim["metadata"]["name"] for claim in bench.api.list(CLAIMS, "default")}
+    assert len(replaced) == 2
+    drivers = sorted(
+        result["driver"]
+        for claim in bench.api.list(CLAIMS, "default")
+        for result in claim["status"]["allocation"]["devices"]["results"]
+    )
+    assert "gpu.nvidia.com" in drivers
+
+
+def test_05_a_preemption_in_the_middle_of_the_demo_is_made_good(bench):
+    """The machine goes as soon as a third replica is there."""
+
+    def preempt() -> None:
+        bench.until(PODS, lambda pods: len(pods) > 2)
+        bench.order("set", "preemption", "pool=cpu-pool", "remaining=1")
+
+    thread = threading.Thread(target=preempt)
+    thread.start()
+    ended = demo(bench, 4)
+    thread.join()
+    assert ended.status == 0, ended.output
+    assert sum(served_by(bench).values()) == 4
+    bench.order("clear")
+
+
+def test_06_a_condition_that_fails_ends_the_demo_at_once_and_by_name(bench):
+    bench.scale(2)
+    with bench.fault("condition-fails", driver="*"):
+        ended = demo(bench, 3)
+    assert ended.status == 2, ended.output
+    assert "lab.inference.dra/preparation-failed" in said(ended)
+    assert "TimedOut" not in said(ended)
+
+
+def test_07_a_driver_that_does_not_come_ends_the_demo_with_an_error(bench):
+    bench.scale(1)
+    with bench.fault("driver-crash", driver="*"):
+        ended = demo(bench, 3, seconds=30)
+        assert ended.status == 2, ended.output
+        ended = bench.play("playbooks/diagnose.yml")
+    assert "pending" in said(ended)
+
+
+def test_08_an_image_that_nobody_pushed_is_named(bench):
+    registry = bench.connection()["lab_connection"]["registry"]
+    nowhere = f"{registry}/lab-project/dra-drivers/vllm-gemma4-cpu:v0"
+    wrong = {"inference_image_references": {"gpu": nowhere, "cpu": nowhere}}
+    ended = bench.play("site.yml", "--tags", "vllm", **wrong)
+    assert ended.status == 0, ended.output
+    ended = demo(bench, 1, seconds=60)
+    assert ended.status == 2, ended.output
+    ended = bench.play("playbooks/diagnose.yml")
+    assert (ended.status, ended.failed) == (2, 1), ended.output
+    assert "ImagePullFailed" in said(ended)
+
+
+@pytest.mark.parametrize("task", ["Have the node pools", "Have dra.cpu"])
+def test_09_a_run_killed_anywhere_is_finished_by_the_next(bench, task):
+    assert bench.play("playbooks/teardown.yml").status == 0
+    bench.kill_at(task, "site.yml")
+    ended = bench.play("site.yml")
+    assert ended.status == 0, ended.output
+    ended = bench.play("site.yml")
+    assert (ended.status, ended.changed) == (0, 0), ended.output
+
+
+def test_10_teardown_leaves_nothing(bench):
+    ended = bench.play("playbooks/teardown.yml")
+    assert ended.status == 0, ended.output
+    assert "Nothing is left" in ended.output
