@@ -56,6 +56,7 @@ molecule: programs ## the molecule scenarios that need no container
 molecule-kind: programs ## the molecule scenarios on real kubelets (needs Docker; builds images the first time)
 	@$(CHECK) molecule-kind
 	@$(CHECK) molecule-kind-faults
+	@$(CHECK) kind
 
 docs: setup ## the documentation, in build/docs
 	@$(CHECK) docs

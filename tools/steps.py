@@ -67,6 +67,8 @@ def mypy() -> Commands:
 def tests(*folders: str, python: str = PYTHON, at_once: int = 1) -> Callable[[], Commands]:
     """Return the pytest run over those of the folders that exist; ``at_once`` files run side by side."""
     workers = ["-n", str(at_once), "--dist", "loadfile", "--no-loadscope-reorder"] if at_once > 1 else []
+    if at_once > 1:
+        workers.append(f"--ignore={ALONE}")
 
     def commands() -> Commands:
         present = [folder for folder in folders if (snapshot.ROOT / folder).is_dir()]
@@ -111,6 +113,8 @@ RUFF = program("ruff check --quiet --output-format concise .", "ruff format --ch
 ANSIBLE_LINT = program("ansible-lint --offline --strict")
 PLUGIN_DOCS = program("antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .")
 ON_THE_LAB = ("tests/faults", "tests/conformance", "tests/integration")  # the longest file first
+# What compares the whole machine before and after suffers no company.
+ALONE = "tests/integration/kind"
 OLDEST = "unit tests, oldest Python and ansible-core"
 
 LIST = (
@@ -156,6 +160,14 @@ LIST = (
         "molecule: what breaks on real kubelets, diagnosed",
         molecule("kind-faults"),
         weight=500,
+        obstacle=no_containers,
+        wanted_in_ci=False,
+    ),
+    Step(
+        "kind",
+        "what runs on kind, and what it leaves",
+        tests(ALONE),
+        pytest=True,
         obstacle=no_containers,
         wanted_in_ci=False,
     ),
