@@ -64,15 +64,13 @@ def mypy() -> Commands:
     return [command]
 
 
-def tests(*folders: str, python: str = PYTHON, at_once: int = 1) -> Callable[[], Commands]:
-    """Return the pytest run over those of the folders that exist; ``at_once`` files run side by side."""
-    workers = ["-n", str(at_once), "--dist", "loadfile", "--no-loadscope-reorder"] if at_once > 1 else []
-    if at_once > 1:
-        workers.append(f"--ignore={ALONE}")
+def tests(*folders: str, python: str = PYTHON, without: str = "") -> Callable[[], Commands]:
+    """Return the pytest run over those of the folders that exist."""
+    left_out = [f"--ignore={without}"] if without else []
 
     def commands() -> Commands:
         present = [folder for folder in folders if (snapshot.ROOT / folder).is_dir()]
-        return [[python, "-m", "pytest", *workers, *present] if present else NO_TEST_YET]
+        return [[python, "-m", "pytest", *left_out, *present] if present else NO_TEST_YET]
 
     return commands
 
@@ -112,7 +110,7 @@ def link() -> Path:
 RUFF = program("ruff check --quiet --output-format concise .", "ruff format --check .")
 ANSIBLE_LINT = program("ansible-lint --offline --strict")
 PLUGIN_DOCS = program("antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .")
-ON_THE_LAB = ("tests/faults", "tests/conformance", "tests/integration")  # the longest file first
+ON_THE_LAB = ("tests/faults", "tests/conformance", "tests/integration")
 # What compares the whole machine before and after suffers no company.
 ALONE = "tests/integration/kind"
 OLDEST = "unit tests, oldest Python and ansible-core"
@@ -177,7 +175,7 @@ LIST = (
     Step(
         "last",
         "repository rules and all lab tests",
-        tests("tests/checks", *ON_THE_LAB, at_once=2),
+        tests("tests/checks", *ON_THE_LAB, without=ALONE),
         pytest=True,
     ),
 )
