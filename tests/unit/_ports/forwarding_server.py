@@ -122,8 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server_of.connect(pod) as pod_side, suppress(OSError):
             up = threading.Thread(target=self.from_client, args=(pod_side,), daemon=True)
             up.start()
-            while data := pod_side.recv(65536):
-                self.frame(BINARY, b"\x00" + data)
+            with suppress(ConnectionResetError):  # a pod's end like any other
+                while data := pod_side.recv(65536):
+                    self.frame(BINARY, b"\x00" + data)
             self.frame(CLOSE, (1000).to_bytes(2, "big"))
 
     def from_client(self, pod_side: socket.socket) -> None:
@@ -166,6 +167,11 @@ def saying(answer: bytes) -> Pod:
             while b"\r\n\r\n" not in text:
                 text += connection.recv(65536)
             connection.sendall(answer)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(
+                65536
+            ):  # what is left unread would reset the connection and lose the answer
+                pass
 
     return serve
 
