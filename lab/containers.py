@@ -13,7 +13,6 @@ import base64
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,11 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SERVICE_ACCOUNTS,
     Kubernetes,
-    NotFound,
 )
 
 from .hardware.drivers import image_name
-from .hardware.pod_status import RUNNING, State, back_off, crashed, restarts_of, status
+from .hardware.pod_status import RUNNING, State, back_off, crashed, restarts_of
+from .hardware.status_writer import write_status
 from .pod_logs import PodLogs
 from .processes import Processes, Program, when_ended
 from .store import Change
@@ -113,15 +112,9 @@ class Containers:
             self._work.add(name)
 
     def _show(self, pod: Pod, state: State) -> None:
-        container, meta = container_of(pod), pod["metadata"]
-        now = self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        patch = status(pod, {container["name"]: state}, now) if container else None
-        if patch:
-            with suppress(NotFound):
-                changed = self._context.api.merge_patch(
-                    PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
-                )
-                self._context.store.put(PODS, changed)
+        container = container_of(pod)
+        if container:
+            write_status(self._context, pod, {container["name"]: state})
 
     def _start(self, name: str, pod: Pod) -> None:
         namespace = pod["metadata"]["namespace"]

@@ -15,6 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ansible_collections.inference.dra.plugins.module_utils._core.image_references import (
+    InvalidReference,
+    parse,
+)
+from ansible_collections.inference.dra.plugins.module_utils._core.oci import ACCEPT
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     EVENTS,
     PODS,
@@ -24,17 +29,13 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from .autoscaler.events import event
 from .hardware.drivers import drivers_of
-from .hardware.pod_status import WAITING, State, back_off, status
+from .hardware.pod_status import WAITING, State, back_off
+from .hardware.status_writer import write_status
 from .serving.startup import is_model_server
 from .store import Change, Key, key_of
 from .work import Context, Work
 
 LOOK_SECONDS = 2.0
-MANIFESTS = (
-    "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
-    "application/vnd.docker.distribution.manifest.list.v2+json, "
-    "application/vnd.docker.distribution.manifest.v2+json"
-)
 
 Pod = Mapping[str, Any]
 
@@ -91,7 +92,7 @@ class Pulls:
         self._pulled.add(uid)
         self._failures.pop(uid, None)
         if not is_played(pod):
-            self._show(pod, {})
+            write_status(self._context, pod, {})
         for told in self.told:
             told(key)
 
@@ -108,26 +109,13 @@ class Pulls:
             message = text if failures == 1 else again
             states[each["name"]] = State("waiting", reason=reason, message=message)
             self._say(pod, "Failed", f'Failed to pull image "{image}": {text}')
-        self._show(pod, states)
+        write_status(self._context, pod, states)
         self.work.add_after(back_off(failures), key_of(dict(pod)))
 
-    def _show(self, pod: Pod, states: Mapping[str, State]) -> None:
-        patch = status(pod, states, self._now())
-        if patch:
-            meta = pod["metadata"]
-            with suppress(NotFound):
-                changed = self._context.api.merge_patch(
-                    PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
-                )
-                self._context.store.put(PODS, changed)
-
     def _say(self, pod: Pod, reason: str, text: str) -> None:
-        body = event(pod, reason, text, self._now(), "Warning", component="kubelet")
+        body = event(pod, reason, text, self._context.timestamp, "Warning", component="kubelet")
         with suppress(Conflict, NotFound):
             self._context.api.create(EVENTS, body, pod["metadata"]["namespace"])
-
-    def _now(self) -> str:
-        return self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_played(pod: Pod) -> bool:
@@ -139,11 +127,12 @@ def is_played(pod: Pod) -> bool:
 
 def is_there(image: str) -> bool:
     """Return whether a registry on this machine has an image (OCI distribution, HEAD of a manifest)."""
-    host, _unused, rest = image.partition("/")
-    tagged, _unused, digest = rest.partition("@")
-    name, _unused, tag = tagged.partition(":")
-    url = f"http://{host}/v2/{name}/manifests/{digest or tag or 'latest'}"
-    request = urllib.request.Request(url, headers={"Accept": MANIFESTS}, method="HEAD")
+    try:
+        reference = parse(image)
+    except InvalidReference:
+        return False
+    url = f"{reference.api}/{reference.path}/manifests/{reference.version}"
+    request = urllib.request.Request(url, headers={"Accept": ACCEPT}, method="HEAD")  # noqa: S310 - loopback
     try:
         with urllib.request.urlopen(request, timeout=LOOK_SECONDS):  # noqa: S310 - loopback
             return True

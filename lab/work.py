@@ -46,6 +46,11 @@ class Context:
         """The Kubernetes API with a short deadline for one write."""
         return self.kube.within(Deadline(self.loop.clock, WRITE_SECONDS))
 
+    @property
+    def timestamp(self) -> str:
+        """The time as Kubernetes writes it, in whole seconds."""
+        return self.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
 
 class Work(Generic[Key]):
     """Things to bring into order, each once however often it was asked for, again if it failed."""

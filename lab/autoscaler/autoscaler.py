@@ -203,7 +203,7 @@ class Autoscaler:
         if self._said.get(uid) == text:
             return
         self._said[uid] = text
-        body = events.event(pod, reason, text, self._now(), type_)
+        body = events.event(pod, reason, text, self._context.timestamp, type_)
         with suppress(Conflict, NotFound):
             self._context.api.create(EVENTS, body, pod["metadata"]["namespace"])
 
@@ -280,7 +280,7 @@ class Autoscaler:
         self._annotate()
         suspended = {group.pool: backoff.reason for group, backoff in self._in_backoff().items()}
         for found in self._context.store.all(COMPUTE_CLASSES):
-            wanted = compute_class.status(found, pools, suspended, self._now())
+            wanted = compute_class.status(found, pools, suspended, self._context.timestamp)
             if wanted != found.get("status"):
                 with suppress(NotFound):
                     changed = self._context.api.merge_patch(
@@ -305,9 +305,6 @@ class Autoscaler:
             with suppress(NotFound):
                 changed = self._context.api.merge_patch(NODES, meta["name"], patch)
                 self._context.store.put(NODES, changed)
-
-    def _now(self) -> str:
-        return self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def view(self) -> dict[str, Any]:
         """Return what the autoscaler holds in mind, for ``dra-lab status``."""

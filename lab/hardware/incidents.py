@@ -189,7 +189,7 @@ class Incidents:
             for each in claim.get("status", {}).get("devices") or ()
         }
         devices = [
-            device_status(result, self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            device_status(result, self._context.timestamp)
             for result in allocation.get("devices", {}).get("results", ())
             if FAILS in result.get("bindingFailureConditions", ())
             and (result["driver"], result["pool"], result["device"]) not in written

@@ -40,7 +40,8 @@ from .drivers import (
 )
 from .machines import ACCELERATOR, NO_DEVICE_PLUGIN
 from .nodes import is_ready
-from .pod_status import RUNNING, STARTING, WAITING, State, crashed, status
+from .pod_status import RUNNING, STARTING, WAITING, State, crashed
+from .status_writer import write_status
 
 FAULTS = (
     Kind("driver-crash", "a DRA driver stops on a node; its slices go 30 s later", ("driver", "node")),
@@ -157,21 +158,11 @@ class Publishing:
             if self._context.faults.peek("driver-crash", driver=driver.name, **facts):
                 states[container["name"]] = crashed("stopped by an ordered fault")
         if states or self._is_crashed(pod):
-            patch = status(pod, states, self._now())
-            if patch:
-                meta = pod["metadata"]
-                with suppress(NotFound):
-                    changed = self._context.api.merge_patch(
-                        PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
-                    )
-                    self._context.store.put(PODS, changed)
+            write_status(self._context, pod, states)
 
     @staticmethod
     def _is_crashed(pod: Mapping[str, Any]) -> bool:
         return any("waiting" in each["state"] for each in pod["status"].get("containerStatuses", ()))
-
-    def _now(self) -> str:
-        return self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _offer_plugin_gpus(self, node: Mapping[str, Any]) -> None:
         """Let GKE's own device plugin offer the GPUs where its label does not switch it off."""

@@ -21,7 +21,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 
 from ..hardware.drivers import accelerator_count
 from ..hardware.machines import ACCELERATOR
-from ..hardware.pod_status import RUNNING, STARTING, State, back_off, crashed, restarts_of, status
+from ..hardware.pod_status import RUNNING, STARTING, State, back_off, crashed, restarts_of
+from ..hardware.status_writer import write_status
 from ..pod_logs import PodLogs
 from ..pulls import Pulls
 from ..store import Change, Key, key_of
@@ -145,15 +146,7 @@ class ModelServers:
             state = crashed(playing.plan.dies_with, playing.restarts)
         else:
             state = RUNNING if playing.server.ready or not playing.probed else STARTING
-        now = self._context.loop.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        patch = status(pod, {playing.container: state}, now)
-        if patch:
-            meta = pod["metadata"]
-            with suppress(NotFound):
-                changed = self._context.api.merge_patch(
-                    PODS, meta["name"], {"status": patch}, meta["namespace"], subresource="status"
-                )
-                self._context.store.put(PODS, changed)
+        write_status(self._context, pod, {playing.container: state})
 
     def _end(self, pod: Mapping[str, Any]) -> None:
         meta = pod["metadata"]
