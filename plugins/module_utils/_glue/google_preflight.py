@@ -146,18 +146,9 @@ class Preflight:
     def _judge_network(self, google: Google) -> None:
         network = (self.params["network"] or "default").rpartition("/")[2]
         path = f"/compute/v1/projects/{google.project}/global/networks/{network}"
-        exists = self._readable("the network", lambda: self._exists(google, path))
+        exists = self._readable("the network", lambda: google.find("compute", path) is not None)
         if exists is not None:
             self.verdicts.append(preflight.network_verdict(network, exists=exists))
-
-    def _exists(self, google: Google, path: str) -> bool:
-        try:
-            google.read("compute", path)
-        except GoogleError as problem:
-            if problem.kind == "not_found":
-                return False
-            raise
-        return True
 
     def _judge_offers(self, google: Google) -> None:
         base = f"/compute/v1/projects/{google.project}"
@@ -187,8 +178,9 @@ class Preflight:
         found: dict[str, Mapping[str, Any]] = {}
         for machine in {pool["machine_type"] for pool in self.pools if pool.get("machine_type")}:
             path = f"/compute/v1/projects/{google.project}/zones/{zone}/machineTypes/{machine}"
-            if self._exists(google, path):
-                found[machine] = google.read("compute", path)
+            known = google.find("compute", path)
+            if known is not None:
+                found[machine] = known
         return found
 
     def _judge_quota(self, google: Google) -> None:

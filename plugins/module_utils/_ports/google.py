@@ -120,7 +120,7 @@ class Google:
 
     def cluster(self, location: str, name: str) -> dict[str, Any] | None:
         """Return the Cluster message, ``None`` where it does not exist."""
-        return self._found("container", f"/v1/{self.cluster_name(location, name)}")
+        return self.find("container", f"/v1/{self.cluster_name(location, name)}")
 
     def node_pools(self, location: str, cluster: str) -> list[dict[str, Any]]:
         """Return the NodePool messages of a cluster."""
@@ -175,7 +175,7 @@ class Google:
 
     def repository(self, location: str, name: str) -> dict[str, Any] | None:
         """Return the Repository message, ``None`` where it does not exist."""
-        return self._found("artifactregistry", f"/v1/{self.repository_name(location, name)}")
+        return self.find("artifactregistry", f"/v1/{self.repository_name(location, name)}")
 
     def change_repository(self, call: str, location: str, name: str, request: Mapping[str, Any]) -> Operation:
         """Make one changing call on a repository; an update is done when it returns."""
@@ -208,6 +208,18 @@ class Google:
         :raises GoogleError: with the kind of the refusal.
         """
         return self._again(lambda: self.send("GET", service, path))
+
+    def find(self, service: str, path: str) -> dict[str, Any] | None:
+        """Return the JSON answer of a GET, ``None`` where there is no such thing.
+
+        :raises GoogleError: with the kind of any other refusal.
+        """
+        try:
+            return self.read(service, path)
+        except GoogleError as problem:
+            if problem.kind == "not_found":
+                return None
+            raise
 
     def send(
         self, method: str, service: str, path: str, body: Mapping[str, Any] | None = None
@@ -271,14 +283,6 @@ class Google:
                     raise
             self.clock.sleep(pause)
         return ask()
-
-    def _found(self, service: str, path: str) -> dict[str, Any] | None:
-        try:
-            return self.read(service, path)
-        except GoogleError as problem:
-            if problem.kind == "not_found":
-                return None
-            raise
 
     def _parsed(self, kind: str, body: Mapping[str, Any], package: str = "google.cloud.container_v1") -> Any:
         """Return the request as the library's message; it refuses what it does not know."""

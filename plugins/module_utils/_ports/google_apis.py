@@ -9,7 +9,7 @@ from typing import Any
 
 from .._core.change import Step
 from .._core.operations import Operation, compute_operation
-from .google import Google, GoogleError
+from .google import Google
 
 CREATIONS = ("CREATE_CLUSTER", "CREATE_NODE_POOL")
 DELETIONS = ("DELETE_CLUSTER", "DELETE_NODE_POOL")
@@ -78,12 +78,7 @@ class Policies:
 
     def policy(self, name: str) -> dict[str, Any] | None:
         """Return the ResourcePolicy message, ``None`` where it does not exist."""
-        try:
-            return self.google.read("compute", f"{self.region}/resourcePolicies/{name}")
-        except GoogleError as problem:
-            if problem.kind == "not_found":
-                return None
-            raise
+        return self.google.find("compute", f"{self.region}/resourcePolicies/{name}")
 
     def start(self, step: Step) -> Operation:
         path = f"{self.region}/resourcePolicies"
