@@ -18,13 +18,15 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     Kubernetes,
 )
+from ansible_collections.inference.dra.tests.integration.lab.conftest import CLASS, GPU_LABELS, L4
 from ansible_collections.inference.dra.tests.integration.lab.guide_a import (
     DRIVERS,
     WORKLOAD,
     Shell,
     lay_out,
 )
-from ansible_collections.inference.dra.tests.integration.lab.labs import running_lab, seen
+from ansible_collections.inference.dra.tests.integration.lab.labs import running_lab
+from ansible_collections.inference.dra.tests.watched import seen
 
 from .lab_cost import megabytes, processor_seconds
 
@@ -32,18 +34,7 @@ pytestmark = pytest.mark.lab
 
 IDLE_SECONDS = 60
 NODE_COUNT, POD_COUNT = 1_000, 5_000
-CLASS = "cloud.google.com/compute-class"
 FUNGIBLE = "fungible-gpu-cpu"
-GPU_LABELS = {
-    "gke-no-default-nvidia-gpu-device-plugin": "true",
-    "nvidia.com/gpu.present": "true",
-    "cloud.google.com/gke-nvidia-gpu-dra-driver": "true",
-}
-L4 = {
-    "acceleratorType": "nvidia-l4",
-    "acceleratorCount": "1",
-    "gpuDriverInstallationConfig": {"gpuDriverVersion": "INSTALLATION_DISABLED"},
-}
 
 
 def pool(name: str, machine: str, count: int, **config) -> dict:

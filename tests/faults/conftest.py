@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
-from ansible_collections.inference.dra.lab import lifecycle
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import DEPLOYMENTS, PODS
+from ansible_collections.inference.dra.tests.integration.lab.labs import dra_lab, running_lab
 from ansible_collections.inference.dra.tests.integration.playbooks.conftest import (
-    PLAYBOOK_SECONDS,
-    PROGRAMS,
     Bench,
     is_ready,
 )
 
-DRA_LAB = str(PROGRAMS / "dra-lab")
 SPEED = "100"  # GKE gives up on a stocked-out pool after 35 minutes
 
 
@@ -56,17 +52,11 @@ class FaultyBench(Bench):
         self.until(PODS, lambda pods: len(pods) == replicas and all(map(is_ready, pods)))
 
     def order(self, *words: str) -> None:
-        command = [DRA_LAB, "fault", "--name", self.lab.name, *words]
-        subprocess.run(command, check=True, timeout=PLAYBOOK_SECONDS)
+        done = dra_lab("fault", "--name", self.lab.name, *words)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def bench(lab_binaries, tmp_path_factory) -> Iterator[FaultyBench]:
-    name = f"ftest-{os.getpid()}"
-    try:
-        subprocess.run(
-            [DRA_LAB, "up", "--name", name, "--speed", SPEED], check=True, timeout=PLAYBOOK_SECONDS
-        )
-        yield FaultyBench(lifecycle.required(name), tmp_path_factory.mktemp("output"))
-    finally:
-        subprocess.run([DRA_LAB, "down", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
+    with running_lab("ftest", "--speed", SPEED) as lab:
+        yield FaultyBench(lab, tmp_path_factory.mktemp("output"))

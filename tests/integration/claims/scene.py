@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIM_TEMPLATES,
     CLAIMS,
@@ -16,9 +16,9 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SERVICE_ACCOUNTS,
     SLICES,
-    Event,
     Kubernetes,
 )
+from ansible_collections.inference.dra.tests.watched import open_nodes, seen
 
 GPU, CPU, GATE = "gpu.nvidia.com", "dra.cpu", "image-configurator.x-k8s.io"
 UPDATED, FAILED = f"{GATE}/image-updated", f"{GATE}/image-update-failed"
@@ -66,6 +66,7 @@ def furnish(api) -> None:
         "bindingFailureConditions": [FAILED],
     }
     resource_slice(api, GATE, [gate])
+    open_nodes(api, "gpu-1", "cpu-1")
 
 
 class Service:
@@ -118,17 +119,8 @@ class Service:
 
     def until(self, resource, holds) -> list[dict]:
         """Return the objects of a kind as soon as the condition holds for them."""
-        known: dict[str, dict] = {}
-        for news in self.api.within(Deadline(SystemClock(), PATIENCE)).follow(resource, self.namespace):
-            if not isinstance(news, Event):
-                known = {each["metadata"]["uid"]: each for each in news}
-            elif news.type == "DELETED":
-                known.pop(news.object["metadata"]["uid"], None)
-            elif news.type != "BOOKMARK":
-                known[news.object["metadata"]["uid"]] = news.object
-            if holds([*known.values()]):
-                return [*known.values()]
-        raise AssertionError("the watch ended")
+        what = f"the {resource.plural} of {self.namespace}"
+        return seen(self.api, resource, holds, what, namespace=self.namespace, seconds=PATIENCE)
 
     def allocated(self, count: int) -> list[dict]:
         """Return the claims once so many of them are allocated."""

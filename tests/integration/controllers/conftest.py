@@ -22,9 +22,7 @@ from ansible_collections.inference.dra.controllers.image_configurator.contract i
 from ansible_collections.inference.dra.controllers.image_configurator.gating_slice import publish
 from ansible_collections.inference.dra.controllers.image_configurator.manifests import render
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import (
-    Deadline,
     ManualClock,
-    SystemClock,
 )
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIM_TEMPLATES,
@@ -41,6 +39,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     NotFound,
     Resource,
 )
+from ansible_collections.inference.dra.tests.watched import open_nodes, seen
 
 GATE = Gate()
 PLACEHOLDER = "registry.k8s.io/pause:3.10"
@@ -108,17 +107,14 @@ def claim_spec(config=GUIDE, *, gpu_first=True):
 
 def until(api, resource, namespace, holds, seconds=30.0):
     """Return the objects of a namespace, by name, as soon as ``holds`` is true of them."""
-    known = {}
-    for change in api.within(Deadline(SystemClock(), seconds)).follow(resource, namespace):
-        if not isinstance(change, Event):
-            known = {obj["metadata"]["name"]: obj for obj in change}
-        elif change.type == "DELETED":
-            known.pop(change.object["metadata"]["name"], None)
-        elif change.type != "BOOKMARK":
-            known[change.object["metadata"]["name"]] = change.object
-        if holds(known):
-            return known
-    raise AssertionError("the watch ended")
+    what = f"the {resource.plural} of {namespace}"
+    return by_name(
+        seen(api, resource, lambda found: holds(by_name(found)), what, namespace=namespace, seconds=seconds)
+    )
+
+
+def by_name(objects):
+    return {each["metadata"]["name"]: each for each in objects}
 
 
 def conditions(claim):
@@ -268,6 +264,7 @@ def plane(make_control_plane):
         selector = {"cel": {"expression": f"device.driver == '{driver}'"}}
         api.create(DEVICE_CLASSES, {"metadata": {"name": driver}, "spec": {"selectors": [selector]}})
     install(api, [*render("rbac.yaml.j2"), *render("device-class.yaml.j2")])
+    open_nodes(api, *devices)
     return plane
 
 

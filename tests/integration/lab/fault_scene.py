@@ -23,8 +23,9 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
     KubernetesError,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
-from .labs import answered, dra_lab, seen
+from .labs import answered, dra_lab
 
 REGION, ZONE = "us-central1", "us-central1-a"
 POOL_LABEL = "cloud.google.com/gke-nodepool"

@@ -16,7 +16,6 @@ from typing import Any
 from ansible_collections.inference.dra.lab import lifecycle
 from ansible_collections.inference.dra.lab.state import Lab
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Kubernetes, Resource
 
 COMMAND = Path(sys.executable).parent / "dra-lab"
 COMMAND_SECONDS = 300
@@ -41,29 +40,6 @@ def running_lab(purpose: str, *options: str) -> Iterator[Lab]:
     finally:
         done = dra_lab("down", "--name", name)
         assert done.returncode == 0, done.stderr
-
-
-def seen(
-    api: Kubernetes,
-    kind: Resource,
-    holds: Callable[[list[dict[str, Any]]], object],
-    what: str,
-    *,
-    namespace: str = "",
-    seconds: float = 60.0,
-) -> list[dict[str, Any]]:
-    """Return the objects of a kind as soon as they are what is expected, woken by each change."""
-    known: dict[str, dict[str, Any]] = {}
-    for news in api.within(Deadline(SystemClock(), seconds)).follow(kind, namespace):
-        if isinstance(news, list):
-            known = {each["metadata"]["uid"]: each for each in news}
-        elif news.type == "DELETED":
-            known.pop(news.object["metadata"]["uid"], None)
-        elif news.type != "BOOKMARK":
-            known[news.object["metadata"]["uid"]] = news.object
-        if holds(list(known.values())):
-            return list(known.values())
-    raise AssertionError(f"{what}: not within {seconds:g} s; there is {list(known.values())}")
 
 
 def answered(ask: Callable[[], Any], holds: Callable[[Any], object], seconds: float = 30.0) -> Any:

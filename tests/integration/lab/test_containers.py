@@ -24,8 +24,9 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     Kubernetes,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
-from .labs import answered, running_lab, seen
+from .labs import answered, running_lab
 
 pytestmark = pytest.mark.lab
 

@@ -17,9 +17,10 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     NODES,
     PODS,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
 from .fault_scene import Scene, is_bound, of_pool, pool
-from .labs import answered, running_lab, seen
+from .labs import answered, running_lab
 
 pytestmark = pytest.mark.lab
 SMT = "dra.cpu/smtEnabled"

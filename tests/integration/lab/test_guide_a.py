@@ -26,6 +26,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SECRETS,
     SLICES,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
 from .guide_a import (
     CLOUD,
@@ -36,7 +37,7 @@ from .guide_a import (
     Shell,
     lay_out,
 )
-from .labs import running_lab, seen
+from .labs import running_lab
 
 pytestmark = [
     pytest.mark.lab,

@@ -24,8 +24,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     Kubernetes,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
-from .labs import seen
 from .test_charts import RENDERINGS, template
 
 pytestmark = [pytest.mark.lab, pytest.mark.shared]

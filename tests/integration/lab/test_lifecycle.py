@@ -25,8 +25,9 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     NotFound,
     Resource,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
-from .labs import answered, dra_lab, running_lab, seen
+from .labs import answered, dra_lab, running_lab
 
 pytestmark = pytest.mark.lab
 CRDS = Resource(

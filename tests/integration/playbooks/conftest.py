@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
@@ -22,14 +21,15 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from ansible_collections.inference.dra.lab import cli, lifecycle
+from ansible_collections.inference.dra.lab import cli
 from ansible_collections.inference.dra.lab.state import Lab
-from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     PODS,
     Kubernetes,
     Resource,
 )
+from ansible_collections.inference.dra.tests.integration.lab.labs import running_lab
+from ansible_collections.inference.dra.tests.watched import seen
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(sys.executable).parent
@@ -72,18 +72,9 @@ class Bench:
 
     def until(self, resource: Resource, holds: Callable[[list[dict]], object]) -> list[dict]:
         """Return the objects of a kind as soon as the condition holds for them."""
-        known: dict[str, dict] = {}
-        api = self.api.within(Deadline(SystemClock(), PATIENCE_SECONDS))
-        for news in api.follow(resource, "default" if resource.namespaced else ""):
-            if isinstance(news, list):
-                known = {each["metadata"]["uid"]: each for each in news}
-            elif news.type == "DELETED":
-                known.pop(news.object["metadata"]["uid"], None)
-            elif news.type != "BOOKMARK":
-                known[news.object["metadata"]["uid"]] = news.object
-            if holds([*known.values()]):
-                return [*known.values()]
-        raise AssertionError("the watch ended")
+        namespace = "default" if resource.namespaced else ""
+        what = f"the {resource.plural} of {self.lab.name}"
+        return seen(self.api, resource, holds, what, namespace=namespace, seconds=PATIENCE_SECONDS)
 
     def play(self, playbook: str, *options: str, check: bool = False, **variables) -> Ended:
         """Run a playbook from the checkout and return how it ended."""
@@ -112,21 +103,10 @@ class Bench:
         )
 
 
-@contextlib.contextmanager
-def lab_bench(name: str, output: Path) -> Iterator[Bench]:
-    """Yield a lab of this name, which is gone afterwards."""
-    dra_lab = [str(PROGRAMS / "dra-lab")]
-    try:
-        subprocess.run([*dra_lab, "up", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
-        yield Bench(lifecycle.required(name), output)
-    finally:
-        subprocess.run([*dra_lab, "down", "--name", name], check=True, timeout=PLAYBOOK_SECONDS)
-
-
 @pytest.fixture(scope="module")
 def bench(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
-    with lab_bench(f"itest-{os.getpid()}", tmp_path_factory.mktemp("output")) as made:
-        yield made
+    with running_lab("itest") as lab:
+        yield Bench(lab, tmp_path_factory.mktemp("output"))
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +120,8 @@ def served(lab_binaries, tmp_path_factory) -> Iterator[Bench]:
     alternatives = yaml.safe_load(text)["inference_alternatives"]
     for alternative, nodes in zip(alternatives, (1, 2), strict=True):
         alternative["node_pool"] |= {"initial_nodes": nodes, "min_nodes": nodes}
-    with lab_bench(f"itest-served-{os.getpid()}", tmp_path_factory.mktemp("served")) as made:
+    with running_lab("itest-served") as lab:
+        made = Bench(lab, tmp_path_factory.mktemp("served"))
         wanted = {"inference_alternatives": alternatives, "inference_replicas": 2, "vllm_min_available": 1}
         ended = made.play("site.yml", **wanted)
         assert ended.status == 0, ended.output
