@@ -93,6 +93,14 @@ options:
       deployment:
         description: The controller behind a gating device, as V(namespace/name); without an available replica pods wait in vain.
         type: str
+      cpu_manager_policy:
+        description:
+          - The CPU manager policy that the kubelets of the nodes must have. With C(static) a kubelet pins containers itself, beside
+            C(dra.cpu) that does so for claims.
+          - Read from each node's kubelet through the API server, which takes the right to C(get) C(nodes/proxy); where one can't be
+            asked, a note says so. Nothing is said about the kubelets of a dump.
+        type: str
+        choices: [none, static]
       allow_no_nodes:
         description: Whether it is fine that no node has the labels, as with a node pool that is scaled to zero.
         type: bool

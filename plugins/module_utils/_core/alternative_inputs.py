@@ -19,6 +19,7 @@ MAX_ALTERNATIVES = 8  # FirstAvailableDeviceRequestMaxSize, resource.k8s.io/v1
 MAX_DEVICES = 32  # AllocationResultsMaxSize, resource.k8s.io/v1
 
 GPU_DRIVER = "gpu.nvidia.com"
+CPU_DRIVER = "dra.cpu"
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DNS_SUBDOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

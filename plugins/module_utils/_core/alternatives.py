@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .alternative_inputs import GPU_DRIVER, Alternative, Image, NodePool, Taint, read_alternatives
+from .alternative_inputs import CPU_DRIVER, GPU_DRIVER, Alternative, Image, NodePool, Taint, read_alternatives
 from .alternative_settings import (
     COMPUTE_CLASS_KEY,
     DRIVER_NODE_LABELS,
@@ -157,7 +157,8 @@ class Plan:
         """Return what each driver must publish.
 
         Shape: ``alternative, driver, device_class, node_selector, devices_min, capacity`` per alternative
-        (devices per node), then the gate's cluster-wide pool with ``pool`` and ``all_nodes`` true.
+        (devices per node), with ``cpu_manager_policy`` for the CPU driver, then the gate's cluster-wide
+        pool with ``pool`` and ``all_nodes`` true.
         """
         expected: list[dict[str, Any]] = [
             {
@@ -168,6 +169,7 @@ class Plan:
                 "devices_min": _devices_per_node(alternative),
                 "capacity": dict(alternative.capacity),
                 "all_nodes": False,
+                **({"cpu_manager_policy": "none"} if alternative.driver == CPU_DRIVER else {}),
             }
             for alternative in self.alternatives
         ]

@@ -95,6 +95,7 @@ DIAGNOSIS_REASONS: dict[str, str] = {
     "ContainerCrashing": "A container ends again and again.",
     "ContainerNotCreated": "The kubelet cannot create a container.",
     "CpuClaimShared": "Several containers use one claim with CPUs; the CPU driver serves one.",
+    "CpuManagerDiffers": "The kubelets pin containers to CPUs themselves, beside the driver that does so.",
     "CpuPoolExhausted": "Claims hold all CPUs of a device; other containers have none of their own.",
     "CpuRequestsExcludeNodes": "A pod requests as many CPUs as one of its alternatives has, and passes over "
     "the nodes of another.",

@@ -80,6 +80,7 @@ class Expectation:
     :param selectors: CEL expressions that must hold for each device, as in a DeviceClass.
     :param count: ``free`` leaves out devices that are held or tainted.
     :param daemon_set: the driver's own, ``deployment`` the controller behind a cluster-wide pool.
+    :param cpu_manager_policy: of the kubelets of the nodes meant; they are not asked where it is empty.
     """
 
     driver: str
@@ -97,6 +98,7 @@ class Expectation:
     count: Count = "published"
     daemon_set: Name | None = None
     deployment: Name | None = None
+    cpu_manager_policy: str = ""
     allow_no_nodes: bool = False
 
     @property
@@ -199,6 +201,7 @@ class _Entry:
             count=given.get("count") or "published",
             daemon_set=self._name("daemon_set"),
             deployment=self._name("deployment"),
+            cpu_manager_policy=given.get("cpu_manager_policy") or "",
             allow_no_nodes=bool(given.get("allow_no_nodes")),
         )
 
@@ -210,7 +213,7 @@ class _Entry:
         for name in ("devices_min", "devices_exact"):
             if (given.get(name) or 0) < 0:
                 self.complain(name, given[name], "a number of devices is not negative")
-        for name in ("node_selector", "daemon_set"):
+        for name in ("node_selector", "daemon_set", "cpu_manager_policy"):
             if given.get("all_nodes") and given.get(name):
                 self.complain(name, given[name], "with all_nodes devices belong to no node; give one of them")
 

@@ -10,6 +10,11 @@ from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim
 from ansible_collections.inference.dra.plugins.module_utils._core.driver_chain import Publisher
+from ansible_collections.inference.dra.plugins.module_utils._core.kubelets import (
+    POLICIES,
+    cpu_manager_policy,
+    kubelet_verdicts,
+)
 from ansible_collections.inference.dra.plugins.module_utils._core.nodes import Node
 from ansible_collections.inference.dra.plugins.module_utils._core.pods import Pod
 from ansible_collections.inference.dra.plugins.module_utils._core.rollouts import Deployment
@@ -26,8 +31,13 @@ from ansible_collections.inference.dra.plugins.module_utils._core.slice_verifica
     held_devices,
     verify,
 )
+from ansible_collections.inference.dra.plugins.module_utils._core.verdict import Verdict
 from ansible_collections.inference.dra.plugins.module_utils._core.workloads import Name
-from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import (
+    Clock,
+    Deadline,
+    SystemClock,
+)
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
     DAEMON_SETS,
@@ -37,14 +47,19 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SLICES,
     Forbidden,
+    Kubernetes,
+    KubernetesError,
     Resource,
 )
 
-from .objects import Source, source_from
+from .objects import Cluster, Source, source_from
 from .result import Module, ModuleFailure
 from .spec import dump_spec, kubernetes_spec
 
 Object = Mapping[str, Any]
+
+KUBELETS_SECONDS = 10.0
+"""So long all kubelets together may take to answer; those that have not then are not judged."""
 
 
 def verify_spec() -> dict[str, Any]:
@@ -70,6 +85,7 @@ def verify_spec() -> dict[str, Any]:
         "count": {"type": "str", "choices": ["free", "published"], "default": "published"},
         "daemon_set": {"type": "str"},
         "deployment": {"type": "str"},
+        "cpu_manager_policy": {"type": "str", "choices": list(POLICIES)},
         "allow_no_nodes": {"type": "bool", "default": False},
     }
     own = {
@@ -83,13 +99,15 @@ def verify_slices(module: Module) -> dict[str, Any]:
     """Return all verdicts; fail with them where one is as grave as ``fail_on``."""
     params = module.params
     expectations = read_expectations(params["expectations"])
-    source, _now = source_from(params, SystemClock())
+    clock = SystemClock()
+    source, _now = source_from(params, clock)
     reader = Reader(source)
     published = reader.published(expectations)
     outcomes = verify(expectations, published)
     drivers = {each.driver for each in expectations}
     verdicts = [verdict for outcome in outcomes for verdict in outcome.verdicts]
     verdicts += audit(published.slices, published.held, published.nodes, drivers)
+    verdicts += reader.kubelet_verdicts(expectations, published.nodes or (), clock)
     result = {
         "outcomes": [outcome.as_dict() for outcome in outcomes],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
@@ -133,6 +151,21 @@ class Reader:
             device_classes=None if found is None else frozenset(each["metadata"]["name"] for each in found),
         )
 
+    def kubelet_verdicts(
+        self, expectations: Iterable[Expectation], nodes: Iterable[Node], clock: Clock
+    ) -> Iterator[Verdict]:
+        """Yield what is wrong with the settings of kubelets where one is expected; a dump has none."""
+        wanted = [each for each in expectations if each.cpu_manager_policy]
+        if not wanted or not isinstance(self._source, Cluster):
+            return
+        api = self._source.api.within(Deadline(clock, KUBELETS_SECONDS))
+        asked: dict[str, str] = {}
+        for each in wanted:
+            names = [node.name for node in nodes if each.selects(node.labels)]
+            asked |= {name: _cpu_manager_policy(api, name) for name in names if name not in asked}
+            policies = {name: asked[name] for name in names}
+            yield from kubelet_verdicts(each.driver, each.cpu_manager_policy, policies)
+
     def _publishers(self, names: Iterable[Name]) -> dict[Name, Publisher] | None:
         found: dict[Name, Publisher] = {}
         for namespace, wanted in _by_namespace(names):
@@ -165,6 +198,14 @@ class Reader:
                 self.forbidden.append(resource.plural)
             return None
         return found if found or self._source.is_complete else None
+
+
+def _cpu_manager_policy(api: Kubernetes, node: str) -> str:
+    """Return the policy of a node's kubelet, empty where it does not answer or may not be asked."""
+    try:
+        return cpu_manager_policy(api.request("GET", f"{NODES.path(name=node)}/proxy/configz", retried=()))
+    except KubernetesError:
+        return ""
 
 
 def _by_namespace(names: Iterable[Name]) -> Iterator[tuple[str, set[str]]]:

@@ -293,7 +293,7 @@ class Kubernetes:
         query: Body | None = None,
         content_type: str = JSON,
         *,
-        retried: Sequence[int] = (),
+        retried: Sequence[int] | None = None,
     ) -> dict[str, Any]:
         """Return the decoded answer of one request, repeated where that is safe, or after ``retried``."""
         attempt, attempted = 0, f"{method} {path}"
@@ -318,7 +318,7 @@ class Kubernetes:
                 if attempt and method == "DELETE" and answer.status == NOT_FOUND:
                     return {}  # an earlier try got through, and its answer did not
                 failure = error_from(attempted, answer.status, answer.data)
-                safe = retried or (NEVER_HALF_DONE if method == "POST" else RETRIED)
+                safe = (NEVER_HALF_DONE if method == "POST" else RETRIED) if retried is None else retried
                 if answer.status not in safe:
                     raise failure
                 self._pause(attempt, retry_after(answer.headers), limit, failure)

@@ -181,6 +181,7 @@ def test_expected_slices_count_devices_per_node_and_the_gate_once():
     ]
     assert slices[1]["node_selector"] == {"cloud.google.com/gke-nodepool": "cpu-pool"}
     assert slices[1]["capacity"] == {"dra.cpu/cpu": "12"}
+    assert [each.get("cpu_manager_policy") for each in slices] == [None, "none", None]
 
 
 @pytest.mark.parametrize("alternatives", [pytest.param([GPU, CPU], id="C34-two-alternatives")])

@@ -32,10 +32,13 @@ class Kinds(ApiServer):
             "deviceclasses": listed(CLASS),
             "deployments": listed(GATE),
         }
+        self.configz: dict[str, Answer] = {}
         super().__init__()
 
     def next(self, asked):
         self.asked.append(asked)
+        if asked.path.endswith("/proxy/configz"):
+            return self.configz[asked.path.split("/")[4]]
         return self.kinds.get(asked.path.rsplit("/", 1)[-1], listed())
 
 
@@ -125,3 +128,43 @@ def test_what_a_cluster_does_not_have_is_missing(verify, server, kind, reason):
     result = verify(WITH_ALL)
     assert result["failed"]
     assert [each["reason"] for each in result["verdicts"] if each["status"] == "error"] == [reason]
+
+
+def configz(policy: str) -> Answer:
+    return Answer(body={"kubeletconfig": {"cpuManagerPolicy": policy}})
+
+
+KUBELETS = {
+    "C27-none": ([configz("none")], []),
+    "C27-static": ([configz("static")], [("error", "CpuManagerDiffers")]),
+    "C27-may-not-ask": ([status(403, "Forbidden")], [("note", "CannotJudge")]),
+    "C27-no-kubelet": ([status(404, "NotFound")], [("note", "CannotJudge")]),
+    "C27-says-nothing": ([Answer(body={})], [("note", "CannotJudge")]),
+    "C27-two-nodes": (
+        [configz("static"), status(404, "NotFound")],
+        [("error", "CpuManagerDiffers"), ("note", "CannotJudge")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("answers", "found"), KUBELETS.values(), ids=KUBELETS)
+def test_kubelets_that_pin_containers_themselves(verify, server, answers, found):
+    names = [f"node-{number}" for number in range(len(answers))]
+    nodes = [{"metadata": {"name": name, "labels": {"pool": "gpu"}}} for name in names]
+    other = {"metadata": {"name": "other", "labels": {}}}
+    server.kinds["nodes"] = listed(*nodes, other)
+    server.configz = dict(zip(names, answers, strict=True))
+    result = verify({**WANTED, "cpu_manager_policy": "none", "devices_min": 0})
+    kubelets = [each for each in result["verdicts"] if each["expected"] == "cpuManagerPolicy none"]
+    assert [(each["status"], each["reason"]) for each in kubelets] == found
+    assert result["failed"] is (("error", "CpuManagerDiffers") in found)
+    assert [each.path for each in server.asked if "proxy" in each.path] == [
+        f"/api/v1/nodes/{name}/proxy/configz" for name in names
+    ]
+
+
+def test_a_kubelet_that_does_not_answer_holds_nothing_up(verify, server):
+    server.configz = {"node-a": status(503, "ServiceUnavailable")}
+    result = verify({**WANTED, "cpu_manager_policy": "none"})
+    assert not result["failed"]
+    assert "could not be read on node-a" in str(result["verdicts"])
