@@ -261,6 +261,9 @@ class Clusters:
 
     def _forget(self, name: str) -> list[str]:
         docker, record, done = find(self.directory), self.record(name), []
+        if record and docker is None:
+            # The private daemon was killed, or the machine restarted: only a daemon removes its containers.
+            docker = connect(self.directory, self.say)
         if docker and record:
             there = containers(docker, name)
             ours = sorted(each for each in there if not record.containers or each in record.containers)

@@ -227,3 +227,20 @@ def test_a_private_daemon_that_an_interrupted_run_left_is_stopped(tmp_path, path
     found = clusters(tmp_path, path, listed=[])
     monkeypatch.setattr(cluster, "Daemon", Left)
     assert found.down("c") == ["stopped the private dockerd"]
+
+
+def test_a_killed_daemon_is_started_again_to_remove_its_containers(tmp_path, path, monkeypatch):
+    found = clusters(tmp_path, path, listed=["c-control-plane aaa"])
+    record(found, {"c-control-plane": "aaa"})
+    client = docker.find(found.directory)
+    monkeypatch.setattr(cluster, "find", lambda _home: None)
+    monkeypatch.setattr(cluster, "connect", lambda _home, _say: client)
+    assert found.down("c") == ["removed c-control-plane"]
+
+
+def test_a_cluster_whose_docker_is_gone_stays_on_record_and_says_why(tmp_path, path):
+    found = cluster.Clusters(tmp_path / "home", lambda _line: None)
+    record(found, {"c-control-plane": "aaa"})
+    with pytest.raises(LabError, match="there is no `docker` on PATH"):
+        found.down("c")
+    assert found.names() == ["c"]
