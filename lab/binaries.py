@@ -23,7 +23,9 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .errors import LabError
@@ -32,6 +34,8 @@ from .releases import Binary, catalogue
 Say = Callable[[str], None]
 GO_MINIMUM = (1, 26)
 BUILD_DISK_BYTES = 6 * 1024**3
+PACKAGES_PER_LINE = 300
+WITHOUT_DWARF = "all=-dwarf=false"  # the linker would throw it away
 
 
 def cache_home() -> Path:
@@ -111,9 +115,9 @@ class Binaries:
         missing = [binary for binary in self.catalogue if self.find(binary) is None]
         if missing:
             with self._lock():
-                for binary in missing:
-                    if self.find(binary) is None and not self._download(binary):
-                        self._build(binary)
+                wanted = [each for each in missing if self.find(each) is None and not self._download(each)]
+                if wanted:
+                    self._build(wanted)
         return self.require()
 
     @contextlib.contextmanager
@@ -177,49 +181,91 @@ class Binaries:
 
     # Built from the Go module proxy
 
-    def _build(self, binary: Binary) -> None:
+    def _build(self, wanted: Sequence[Binary]) -> None:
+        """Build programs module by module, while the sources of the next module are fetched."""
         go = find_go()
         free = shutil.disk_usage(self.cache).free
         if free < BUILD_DISK_BYTES:
             raise LabError(
-                f"Building {binary.name} needs {BUILD_DISK_BYTES >> 30} GiB below {self.cache}, "
+                f"Building {names(wanted)} needs {BUILD_DISK_BYTES >> 30} GiB below {self.cache}, "
                 f"{free >> 30} GiB are free. Free some space or set DRA_LAB_CACHE to another disk."
             )
-        started = time.monotonic()
-        self.say(f"{binary.name} {binary.version}: building from the Go module proxy")
-        name, version = binary.module.split("@")
+        modules = by_module(wanted)
+        with ThreadPoolExecutor(max_workers=1) as aside:
+            fetched = [aside.submit(self._fetch, go, programs) for programs in modules]
+            try:
+                for programs, workspace in zip(modules, fetched, strict=True):
+                    self._compile(go, programs, workspace.result())
+            finally:
+                aside.shutdown(cancel_futures=True)
+
+    def _fetch(self, go: str, programs: Sequence[Binary]) -> Path:
+        """Return a Go module that requires the programs' module, with its sources in Go's cache."""
+        name, version = programs[0].module.split("@")
         workspace = self.cache / "src" / f"{name.replace('/', '_')}@{version}"
-        write_workspace(workspace, binary)
+        write_workspace(workspace, programs[0])
+        # The service of `go get` is to fill go.mod with the module's own choice of versions.
+        packages = [package for program in programs for package in binary_packages(program)]
+        self._go(go, workspace, ["get", *packages], programs)
+        return workspace
+
+    def _compile(self, go: str, programs: Sequence[Binary], workspace: Path) -> None:
+        """Build the programs of one module at once, so that one is linked while another compiles."""
+        started = time.monotonic()
+        title = f"{names(programs)} {programs[0].version}"
+        self.say(f"{title}: building from the Go module proxy")
         scratch = self._scratch()
         try:
-            if not (workspace / "go.sum").exists():
-                # The service of `go get` is to fill go.mod with the module's own choice of versions.
-                self._go(go, workspace, ["get", *binary_packages(binary)], binary)
-            flags = f"-s -w {binary.ldflags}".strip()
-            self._go(
-                go,
-                workspace,
-                ["build", "-trimpath", "-ldflags", flags, "-o", str(scratch), binary.package],
-                binary,
-            )
-            built = next(path for path in scratch.iterdir() if path.is_file())
-            self._install(built, binary)
+            flags = f"-s -w {programs[0].ldflags}".strip()
+            packages = [program.package for program in programs]
+            build = ["build", "-v", "-trimpath", "-gcflags", WITHOUT_DWARF, "-ldflags", flags]
+            self._go(go, workspace, [*build, "-o", str(scratch), *packages], programs, title)
+            for program in programs:
+                # Of a main package of ours the file has the name of the workspace's module.
+                built = scratch / program.name if not program.main else next(scratch.iterdir())
+                self._install(built, program)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self.say(f"{binary.name} {binary.version}: built in {time.monotonic() - started:.0f} s")
+        self.say(f"{title}: built in {time.monotonic() - started:.0f} s")
 
-    def _go(self, go: str, workspace: Path, arguments: Sequence[str], binary: Binary) -> None:
+    def _go(
+        self, go: str, workspace: Path, arguments: Sequence[str], programs: Sequence[Binary], title: str = ""
+    ) -> None:
+        """Run Go; with a title, say now and then how many packages (lines) it has named."""
         environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GOWORK": "off"}
-        done = subprocess.run(
-            [go, *arguments], check=False, cwd=workspace, env=environment, capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            last = "\n".join(done.stderr.strip().splitlines()[-5:])
+        last: deque[str] = deque(maxlen=5)
+        with subprocess.Popen(
+            [go, *arguments],
+            cwd=workspace,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        ) as process:
+            assert process.stderr  # noqa: S101 - opened above
+            for count, line in enumerate(process.stderr, 1):
+                last.append(line)
+                if title and count % PACKAGES_PER_LINE == 0:
+                    self.say(f"{title}: {count} packages compiled")
+        if process.returncode != 0:
             raise LabError(
-                f"`go {arguments[0]}` of {binary.name} {binary.version} failed in {workspace}:\n"
-                f"{last}\nCheck that the Go module proxy (GOPROXY) can be reached, or put the "
-                "programs into a directory and name it in DRA_LAB_BIN."
+                f"`go {arguments[0]}` of {names(programs)} {programs[0].version} failed in {workspace}:\n"
+                f"{''.join(last).strip()}\nCheck that the Go module proxy (GOPROXY) can be reached, or put "
+                "the programs into a directory and name it in DRA_LAB_BIN."
             )
+
+
+def names(programs: Sequence[Binary]) -> str:
+    return ", ".join(program.name for program in programs)
+
+
+def by_module(programs: Sequence[Binary]) -> list[list[Binary]]:
+    """Return the programs in groups that one command can build, in the order of the first of each."""
+    groups: dict[tuple[str, str, str], list[Binary]] = {}
+    for program in programs:
+        groups.setdefault((program.module, program.ldflags, program.main), []).append(program)
+    return list(groups.values())
 
 
 def binary_packages(binary: Binary) -> list[str]:

@@ -94,9 +94,9 @@ def ensure(docker: Docker, home: Path, wanted: Mapping[str, str], say: Say, *, p
     """Have every image under its reference in ``wanted``, building what is missing."""
     missing = [image for image in IMAGES if not docker.has_image(wanted[image.name])]
     if missing:
-        bases = _bases(docker, home, say, pull=pull)
+        found = bases(docker, home, say, pull=pull)
         for image in missing:
-            _build(docker, image, bases, wanted[image.name], say)
+            _build(docker, image, found, wanted[image.name], say)
 
 
 def _build(docker: Docker, image: Image, bases: Bases, reference: str, say: Say) -> None:
@@ -116,7 +116,8 @@ def _build(docker: Docker, image: Image, bases: Bases, reference: str, say: Say)
     debian.remove_older(docker, reference)
 
 
-def _bases(docker: Docker, home: Path, say: Say, *, pull: bool) -> Bases:
+def bases(docker: Docker, home: Path, say: Say, *, pull: bool) -> Bases:
+    """Return what the images are built on, making it where it can't be pulled and is missing."""
     if pull and docker.pull(PYTHON_IMAGE):
         return Bases(PYTHON_IMAGE, PYTHON_IMAGE)
     bare = debian.PYTHON_BASE.reference

@@ -27,6 +27,7 @@ from ..errors import LabError
 from ..releases import KUBERNETES, Binary
 from . import debian
 from .docker import Docker
+from .images import bases
 from .releases import (
     BUILT_NODE_IMAGE,
     COREDNS,
@@ -77,6 +78,8 @@ def ensure(docker: Docker, binaries: Binaries, home: Path, say: Say) -> NodeImag
         with ThreadPoolExecutor(max_workers=1) as aside:
             # One waits for a Debian mirror, the other for the compiler.
             base = aside.submit(debian.debootstrapped, docker, debian.NODE_BASE, home, say)
+            # The next to be asked for; what fails here fails again then, and is said then.
+            aside.submit(bases, docker, home, say, pull=binaries.mirror != "off")
             programs = _programs(binaries, node_catalogue(*machine()))
             _build(docker, programs, base.result(), home, reference, say=say)
         debian.remove_older(docker, reference)

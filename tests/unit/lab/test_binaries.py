@@ -138,7 +138,7 @@ def test_a_site_that_can_not_be_reached_is_asked_once(tmp_path, monkeypatch):
     first, second = program("a"), program("b")
     programs = store(tmp_path, first, second, mirror="http://127.0.0.1:9", say=said.append)
     built = []
-    monkeypatch.setattr(programs, "_build", lambda binary: built.append(binary.name))
+    monkeypatch.setattr(programs, "_build", lambda wanted: built.extend(each.name for each in wanted))
     with pytest.raises(LabError):
         programs.ensure()
     assert built == ["a", "b"]
@@ -171,3 +171,81 @@ def test_a_build_names_the_published_versions_of_staged_modules(tmp_path):
     staged = apiserver.version.replace("1.", "v0.", 1)
     assert f"replace k8s.io/client-go => k8s.io/client-go {staged}\n" in text
     assert f"require k8s.io/kubernetes v{apiserver.version}\n" in text
+
+
+GO = """\
+#!/bin/sh
+echo "$(basename "$PWD") $*" >> {calls}
+case $1 in
+  env) echo go1.99.0; exit ;;
+  build) {build} ;;
+esac
+while [ $# -gt 0 ]; do
+  case $1 in
+    -o) out=$2; shift ;;
+    *.invalid/*/cmd/*) [ -z "$out" ] || echo built > "$out/$(basename "$1")" ;;
+    .) echo built > "$out/build" ;;
+  esac
+  shift
+done
+"""
+
+
+@pytest.fixture
+def go(tmp_path, monkeypatch):
+    """A Go that writes down how it is called and makes every program it is asked for."""
+    calls = tmp_path / "calls"
+
+    def make(build=":"):
+        path = tmp_path / "bin" / "go"
+        path.parent.mkdir()
+        path.write_text(GO.format(calls=calls, build=build))
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
+        return lambda word: [line for line in calls.read_text().splitlines() if line.split()[1] == word]
+
+    return make
+
+
+def source(name, module="one", main=""):
+    place = f"example.invalid/{module}"
+    package = "." if main else f"{place}/cmd/{name}"
+    return Binary(name=name, version="1.2.3", module=f"{place}@v1.2.3", package=package, main=main)
+
+
+def test_programs_of_one_module_are_built_by_one_command(tmp_path, go):
+    called, said = go(), []
+    wanted = [source("a"), source("x", "other", main="package main\n"), source("b")]
+    found = store(tmp_path, *wanted, say=said.append).ensure()
+    assert [path.read_text() for path in found.values()] == ["built\n"] * 3
+    assert [path.name for path in found.values()] == ["a", "x", "b"]
+    assert len(called("build")) == len(called("get")) == 2
+    assert called("build")[0].endswith("example.invalid/one/cmd/a example.invalid/one/cmd/b")
+    assert "a, b 1.2.3: building from the Go module proxy" in said
+
+
+def test_a_build_says_how_far_it_is(tmp_path, go):
+    go(build="for n in 1 2 3 4 5 6 7; do for m in $(seq 100); do echo p >&2; done; done")
+    said = []
+    store(tmp_path, source("a"), say=said.append).ensure()
+    assert [line for line in said if "compiled" in line] == [
+        f"a 1.2.3: {count} packages compiled" for count in (300, 600)
+    ]
+
+
+def test_a_build_that_fails_says_the_last_lines_and_keeps_what_was_built_before(tmp_path, go):
+    go(build='case $PWD in *other*) for n in 1 2 3 4 5 6; do echo "line $n" >&2; done; exit 1 ;; esac')
+    programs = store(tmp_path, source("a"), source("x", "other"), source("z", "third"))
+    with pytest.raises(LabError, match=r"`go build` of x 1\.2\.3 failed in .*:\nline 2\n(.*\n)+.*GOPROXY"):
+        programs.ensure()
+    assert programs.find(source("a"))
+    assert not programs.find(source("z", "third"))
+    assert not list((tmp_path / "cache" / "tmp").iterdir())
+
+
+def test_too_little_disk_for_a_build_is_said_before_anything_is_made(tmp_path, go, monkeypatch):
+    called = go()
+    monkeypatch.setattr(module, "BUILD_DISK_BYTES", 1 << 60)
+    with pytest.raises(LabError, match=r"Building a, b needs .* set DRA_LAB_CACHE"):
+        store(tmp_path, source("a"), source("b")).ensure()
+    assert called("get") == []
