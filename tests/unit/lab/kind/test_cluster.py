@@ -205,6 +205,30 @@ def test_too_few_inotify_instances_are_said_before_anything_is_made(tmp_path, pa
     assert not (tmp_path / "home" / "host.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "disk_bytes", "said"),
+    [
+        pytest.param("0.26.0", 0, r"is kind 0\.26\.0; 0\.27 or newer is needed", id="old-kind"),
+        pytest.param("0.33.0", 1 << 60, "Free some space or set DRA_LAB_CACHE", id="too-little-disk"),
+    ],
+)
+def test_what_shows_while_a_cluster_is_made_leaves_nothing(
+    tmp_path, path, monkeypatch, *, kind, disk_bytes, said
+):
+    monkeypatch.setattr(cluster.node_image.debian, "DISK_BYTES", disk_bytes)
+    monkeypatch.setenv("DRA_LAB_BIN", str(path))
+    monkeypatch.setenv("DRA_LAB_MIRROR", "off")
+    for name in ("kubectl", "helm"):
+        program(path, name, ":")
+    program(path, "kind", f"echo {kind}")
+    program(path, "docker", 'case "$1" in version) echo 28 ;; esac')
+    found = cluster.Clusters(tmp_path / "home", lambda _line: None)
+    with pytest.raises(LabError, match=said):
+        found.up("c", [Worker("pool", {}, [])])
+    assert [each.name for each in (tmp_path / "home").rglob("*") if each.is_file()] == ["lock"]
+    assert found.leftovers("c") == []
+
+
 def test_no_docker_is_said_and_nothing_is_half_made(tmp_path, path):
     found = cluster.Clusters(tmp_path / "home", lambda _line: None)
     with pytest.raises(LabError, match="there is no `docker` on PATH"):
