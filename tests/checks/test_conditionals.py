@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONDITIONS = frozenset({"when", "that", "until", "failed_when", "changed_when", "break_when"})
 FOLDERS = ("roles", "playbooks", "molecule")
 # Keys of results that are true or false: Ansible's own, and those of the modules used here.
-FACTS = frozenset({"changed", "failed", "skipped", "exists", "clean", "running", "ready"})
+FACTS = frozenset({"changed", "failed", "skipped", "exists", "clean", "running", "ready", "api_found"})
 MAGIC = frozenset({"ansible_check_mode", "ansible_diff_mode"})
 WHOLE = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
