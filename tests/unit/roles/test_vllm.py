@@ -34,13 +34,17 @@ def trusted(value):
     return trust_as_template(value) if isinstance(value, str) else value
 
 
-def rendered(name, **given):
+def evaluated(text, **given):
+    """Return what a template says to the role's defaults and vars, and what is given beside them."""
     variables = {}
     for part in ("defaults", "vars"):
         variables |= yaml.safe_load((ROLE / part / "main.yml").read_text())
     variables |= {"vllm_plan": plan([GPU, CPU]).as_dict(), **given}
-    templar = Templar(DataLoader(), trusted(variables))
-    text = templar.template(trust_as_template((ROLE / "templates" / name).read_text()))
+    return Templar(DataLoader(), trusted(variables)).template(trust_as_template(text))
+
+
+def rendered(name, **given):
+    text = evaluated((ROLE / "templates" / name).read_text(), **given)
     return yaml.safe_load(text) if isinstance(text, str) else text
 
 
@@ -129,6 +133,26 @@ def test_the_number_of_replicas_is_left_to_an_autoscaler_where_there_is_one():
         "name": target["metadata"]["name"],
     }
     assert autoscaler["spec"]["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("given", "optional"),
+    [
+        pytest.param({}, [], id="neither"),
+        pytest.param({"vllm_min_available": 1}, ["disruption-budget"], id="a-budget"),
+        pytest.param({"vllm_max_replicas": 4}, ["autoscaler"], id="an-autoscaler"),
+        pytest.param(
+            {"vllm_min_available": 1, "vllm_max_replicas": 4}, ["disruption-budget", "autoscaler"], id="both"
+        ),
+    ],
+)
+def test_what_is_optional_is_applied_or_taken_away(given, optional):
+    nothing = {"__vllm_templates": {"resources": []}}
+    wanted = evaluated("{{ __vllm_wanted_templates }}", **given, **nothing)
+    assert wanted[:3] == ["claim-template.yaml.j2", "deployment.yaml.j2", "service.yaml.j2"]
+    assert wanted[3:] == [f"{name}.yaml.j2" for name in optional]
+    unwanted = evaluated("{{ __vllm_unwanted_templates }}", **given)
+    assert {*unwanted} == {"disruption-budget.yaml.j2", "autoscaler.yaml.j2"} - {*wanted}
 
 
 def test_placement_keeps_the_order_of_the_alternatives():
