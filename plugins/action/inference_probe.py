@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._glue.probing import probe, probe_spec
@@ -20,8 +19,8 @@ class ActionModule(Talking):
     def argument_spec(self) -> dict[str, Any]:
         return probe_spec()
 
-    def work(self, here: Here, say: Callable[[str], None], environment: Mapping[str, str]) -> None:
+    def work(self, here: Here) -> None:
         run(
             here,
-            lambda module: probe(module.params, SystemClock(), lambda line: say(f"  {line}"), environment),
+            lambda module: probe(module.params, SystemClock(), here.log, here.environment),
         )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.inference.dra.plugins.module_utils._glue.replacing import (
@@ -23,10 +22,14 @@ class ActionModule(Talking):
     def argument_spec(self) -> dict[str, Any]:
         return replace_spec()
 
-    def work(self, here: Here, say: Callable[[str], None], environment: Mapping[str, str]) -> None:
+    def work(self, here: Here) -> None:
         run(
             here,
             lambda module: replace_replicas(
-                module.params, SystemClock(), say, check_mode=module.check_mode, environment=environment
+                module.params,
+                SystemClock(),
+                here.say,
+                check_mode=module.check_mode,
+                environment=here.environment,
             ),
         )

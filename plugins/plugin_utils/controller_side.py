@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ansible.plugins.action import ActionBase
@@ -20,11 +22,18 @@ class Ended(Exception):
 
 
 class Here:
-    """What the shared code needs of a module."""
+    """What the shared code needs of a module; what a module would log is printed."""
 
-    def __init__(self, params: dict[str, Any], *, check_mode: bool) -> None:
+    def __init__(
+        self, params: dict[str, Any], *, check_mode: bool, say: Say, environment: Mapping[str, str]
+    ) -> None:
         self.params = params
         self.check_mode = check_mode
+        self.say = say
+        self.environment = environment
+
+    def log(self, line: str) -> None:
+        self.say(f"  {line}")
 
     def exit_json(self, **result: Any) -> NoReturn:
         raise Ended(result)
@@ -36,33 +45,64 @@ class Here:
 class Talking(ActionBase):
     """The controller's side of a module that shows its progress.
 
-    Delegated to another host, or over any connection but local, it is the plain module.
+    Delegated to another host, over any connection but local, or in the background, it is the plain module.
     """
 
     _supports_check_mode = True
+    _supports_async = True
 
     def argument_spec(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def work(self, here: Here, say: Say, environment: Mapping[str, str]) -> None:
+    def work(self, here: Here) -> None:
         """Do the work and end through ``here``."""
         raise NotImplementedError
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        if self._connection.transport != "local":
-            return result | self._execute_module(task_vars=task_vars)
-        _validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
-        here = Here(options, check_mode=self._task.check_mode)
-        try:
-            self.work(here, Display().display, self._environment())
-        except Ended as ended:
-            return result | ended.args[0]
+        in_background = bool(self._task.async_val)
+        if in_background or not self.is_here(task_vars or {}):
+            return result | self._execute_module(task_vars=task_vars, wrap_async=in_background)
+        environment = self._environment()
+        with _environ(environment):
+            _validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
+            here = Here(
+                options, check_mode=self._task.check_mode, say=Display().display, environment=environment
+            )
+            try:
+                self.work(here)
+            except Ended as ended:
+                return result | ended.args[0]
         raise AssertionError("the shared code ends with a result")
+
+    def is_here(self, _task_vars: Mapping[str, Any]) -> bool:
+        """Return whether this process may do the work."""
+        return bool(self._connection.transport == "local")
 
     def _environment(self) -> Mapping[str, str]:
         """Return the environment a module would have: the controller's, then the task's."""
         environment = dict(os.environ)
         for given in self._task.environment or ():
-            environment.update(self._templar.template(given) or {})
+            templated = self._templar.template(given) or {}
+            environment.update({name: str(value) for name, value in templated.items()})
         return environment
+
+
+class TalkingWithLibraries(Talking):
+    """The same for a module that needs more than Ansible does: only where its Python is Ansible's own."""
+
+    def is_here(self, task_vars: Mapping[str, Any]) -> bool:
+        interpreter = self._templar.template(task_vars.get("ansible_python_interpreter"))
+        return super().is_here(task_vars) and interpreter == sys.executable
+
+
+@contextmanager
+def _environ(environment: Mapping[str, str]) -> Iterator[None]:
+    """Have an environment for as long as the work takes: options fall back to it, programs inherit it."""
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     PORTS: {CORE, PORTS, LIBRARIES},
     GLUE: {CORE, PORTS, GLUE, ANSIBLE, LIBRARIES},
     "plugins/modules": {CORE, PORTS, GLUE, ANSIBLE},
-    "plugins/action": {CORE, PORTS, GLUE, PLUGIN_UTILS, ANSIBLE},
+    "plugins/action": {CORE, PORTS, GLUE, "plugins/modules", PLUGIN_UTILS, ANSIBLE},
     PLUGIN_UTILS: {CORE, ANSIBLE},
     "plugins/filter": {CORE, GLUE, ANSIBLE},
     "plugins/doc_fragments": set(),
