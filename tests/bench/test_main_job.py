@@ -22,7 +22,6 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     DEVICE_CLASSES,
     PODS,
     SECRETS,
-    SERVICES,
 )
 from ansible_collections.inference.dra.tests.integration.lab.guide_a import (
     CLOUD,
@@ -40,7 +39,7 @@ pytestmark = pytest.mark.lab
 
 SHARE = 0.8
 COMMANDS = "the tutorial's commands"
-APPLIED = (CLAIM_TEMPLATES, COMPUTE_CLASSES, DAEMON_SETS, DEPLOYMENTS, DEVICE_CLASSES, SECRETS, SERVICES)
+APPLIED = (CLAIM_TEMPLATES, COMPUTE_CLASSES, DAEMON_SETS, DEPLOYMENTS, DEVICE_CLASSES, SECRETS)
 
 
 @dataclass(frozen=True)
