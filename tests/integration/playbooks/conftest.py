@@ -55,12 +55,24 @@ class Ended:
     output: str
 
 
+def ended(process: subprocess.Popen[str]) -> Ended:
+    """Return how a playbook ended that is under way."""
+    try:
+        output, _errors = process.communicate(timeout=PLAYBOOK_SECONDS)
+    finally:
+        process.kill()
+    recap = RECAP.search(output)
+    assert recap, output
+    return Ended(process.returncode, int(recap[2]), int(recap[3]), output)
+
+
 @dataclass(frozen=True)
 class Bench:
-    """A lab and a folder for what playbooks write."""
+    """A lab, a folder for what playbooks write, and the inventory of the checkout that they are run with."""
 
     lab: Lab
     output: Path
+    inventory: str = "lab"
 
     @property
     def api(self) -> Kubernetes:
@@ -78,19 +90,17 @@ class Bench:
 
     def play(self, playbook: str, *options: str, check: bool = False, **variables) -> Ended:
         """Run a playbook from the checkout and return how it ended."""
-        process = self.start(playbook, *options, *(["--check"] if check else []), **variables)
-        try:
-            output, _errors = process.communicate(timeout=PLAYBOOK_SECONDS)
-        finally:
-            process.kill()
-        recap = RECAP.search(output)
-        assert recap, output
-        return Ended(process.returncode, int(recap[2]), int(recap[3]), output)
+        return ended(self.start(playbook, *options, *(["--check"] if check else []), **variables))
 
     def start(self, playbook: str, *options: str, **variables) -> subprocess.Popen[str]:
         """Begin a playbook from the checkout, in a session of its own."""
         given = {"lab_name": self.lab.name, "inference_output": str(self.output), **variables}
-        command = [str(PROGRAMS / "ansible-playbook"), "--inventory", "inventories/lab", playbook]
+        command = [
+            str(PROGRAMS / "ansible-playbook"),
+            "--inventory",
+            f"inventories/{self.inventory}",
+            playbook,
+        ]
         return subprocess.Popen(
             [*command, "--extra-vars", json.dumps(given), *options],
             cwd=ROOT,
