@@ -52,6 +52,7 @@ def page(*names: str, version: str = "10", more: str = "") -> Answer:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a body after its headers would wait 40 ms for an acknowledgement
     server: ApiServer
 
     def answer(self) -> None:

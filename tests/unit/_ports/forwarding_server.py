@@ -76,6 +76,7 @@ class ForwardingServer:
 class _Handler(BaseHTTPRequestHandler):
     server_of: ForwardingServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a body after its headers would wait 40 ms for an acknowledgement
 
     def do_GET(self) -> None:
         path = urlsplit(self.path).path

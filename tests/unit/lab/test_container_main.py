@@ -52,8 +52,11 @@ def test_the_end_of_a_process_is_heard_of(ended_before):
         assert heard.wait(10)
 
 
+DIGEST = f"sha256:{0:064x}"
+
+
 class Registry(BaseHTTPRequestHandler):
-    known = ("/v2/project/images/app/manifests/1", "/v2/project/images/app/manifests/sha256:00")
+    known = ("/v2/project/images/app/manifests/1", f"/v2/project/images/app/manifests/{DIGEST}")
 
     def do_HEAD(self):
         self.send_response(200 if self.path in self.known else 404)
@@ -78,8 +81,8 @@ def registry():
         pytest.param("project/images/app:1", True, id="tag"),
         pytest.param("project/images/app:2", False, id="another-tag"),
         pytest.param("project/images/app", False, id="latest-is-meant"),
-        pytest.param("project/images/app@sha256:00", True, id="digest"),
-        pytest.param("project/images/app:2@sha256:00", True, id="the-digest-counts"),
+        pytest.param(f"project/images/app@{DIGEST}", True, id="digest"),
+        pytest.param(f"project/images/app:2@{DIGEST}", True, id="the-digest-counts"),
     ],
 )
 def test_an_image_is_looked_up_by_tag_or_digest(registry, image, found):
