@@ -20,10 +20,14 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     PODS,
     SECRETS,
     SLICES,
+    Resource,
 )
 
 pytestmark = pytest.mark.lab
 
+AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+AUTOSCALED = {"vllm_max_replicas": 4, "vllm_min_available": 2}
 SCHEMA = Path(__file__).parents[3] / "roles" / "report" / "files" / "report.schema.json"
 
 
@@ -44,10 +48,15 @@ def everything(bench) -> Counter[str]:
             for kind in (CLAIMS, SLICES, DEVICE_CLASSES, NODES, PODS)
         }
     )
-    for kind in (DAEMON_SETS, DEPLOYMENTS):
+    for kind in (DAEMON_SETS, DEPLOYMENTS, AUTOSCALERS, BUDGETS):
         counts[kind.plural] = len(list(bench.api.list(kind)))
     counts["releases"] = len(list(bench.api.list(SECRETS, "kube-system", label_selector="owner=helm")))
     return +counts
+
+
+def optional(bench) -> list[str]:
+    """Return what there is beside the service that its role makes only where it is asked for."""
+    return [kind.kind for kind in (AUTOSCALERS, BUDGETS) for _each in bench.api.list(kind, "default")]
 
 
 def built(bench) -> set[str]:
@@ -89,6 +98,13 @@ def test_04_a_second_run_changes_and_writes_nothing(bench, google):
     assert (ended.status, ended.changed) == (0, 0), ended.output
     assert google.reads > 0
     assert google.writes == []
+
+
+def test_05_a_demo_of_what_is_not_there_says_that_and_nothing_else(bench):
+    ended = bench.play("playbooks/scale_demo.yml", scale_demo_name="nowhere")
+    assert (ended.status, ended.failed) == (2, 1), ended.output
+    assert "Looking at Deployment default/nowhere: it does not exist" in " ".join(ended.output.split())
+    assert not (bench.output / "record.json").exists()
 
 
 def test_05_gpus_while_there_are_any_and_cpus_when_there_are_not(bench):
@@ -161,6 +177,44 @@ def test_07_the_report_alone_has_the_traffic_and_is_the_same_again(bench):
     again = bench.play("playbooks/report.yml")
     assert (again.status, again.changed) == (0, 0), again.output
     assert (bench.output / "report.json").read_text() == before
+
+
+def test_07_an_autoscaler_and_a_disruption_budget_find_the_replicas(bench):
+    ended = bench.play("site.yml", "--tags", "vllm", **AUTOSCALED)
+    assert (ended.status, ended.changed) == (0, 1), ended.output
+
+    def has_scale(autoscalers: list[dict]) -> bool:
+        conditions = [each for one in autoscalers for each in one.get("status", {}).get("conditions", ())]
+        return ("AbleToScale", "True") in {(each["type"], each["status"]) for each in conditions}
+
+    (autoscaler,) = bench.until(AUTOSCALERS, has_scale)
+    assert autoscaler["spec"]["scaleTargetRef"]["name"] == "vllm-fungible"
+    assert (autoscaler["spec"]["minReplicas"], autoscaler["spec"]["maxReplicas"]) == (1, 4)
+    assert autoscaler["status"]["currentReplicas"] == 4
+    (budget,) = bench.until(
+        BUDGETS, lambda found: [each["status"].get("expectedPods") for each in found] == [4]
+    )
+    assert (budget["spec"]["minAvailable"], budget["status"]["disruptionsAllowed"]) == (2, 2)
+
+
+def test_07_a_second_run_changes_neither_them_nor_the_number_of_replicas(bench):
+    ended = bench.play("site.yml", "--tags", "vllm", **AUTOSCALED)
+    assert (ended.status, ended.changed) == (0, 0), ended.output
+    assert bench.api.get(DEPLOYMENTS, "vllm-fungible", "default")["spec"]["replicas"] == 4
+
+
+def test_07_they_go_when_they_are_no_longer_wanted(bench):
+    ended = bench.play("site.yml", "--tags", "vllm", inference_replicas=4)
+    assert (ended.status, ended.changed) == (0, 1), ended.output
+    assert optional(bench) == []
+    ended = bench.play("site.yml", "--tags", "vllm", inference_replicas=4)
+    assert (ended.status, ended.changed) == (0, 0), ended.output
+
+
+def test_07_teardown_finds_them_when_they_are_there(bench):
+    ended = bench.play("site.yml", "--tags", "vllm", **AUTOSCALED)
+    assert ended.status == 0, ended.output
+    assert optional(bench) == [AUTOSCALERS.kind, BUDGETS.kind]
 
 
 def test_08_check_mode_lists_what_would_go_and_takes_nothing(bench, google):
