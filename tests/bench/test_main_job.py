@@ -61,13 +61,13 @@ CLEAN_UP = (
     "kubectl delete -f image-configurator.yaml --cascade=foreground",
     f"kubectl delete resourceslice {GATE} --ignore-not-found",
     f"kubectl delete lease -n kube-system {GATE} --ignore-not-found",
+    "kubectl get resourceclaims,resourceslices,deployments,daemonsets -A",
     *(
         f"gcloud container node-pools delete {name} --cluster=${{CLUSTER_NAME}} --location=${{LOCATION}}"
         for name in ("gpu-pool", "cpu-pool")
     ),
     DELETE_CLUSTER,
     "gcloud artifacts repositories delete dra-drivers --location=${LOCATION}",
-    "kubectl get resourceclaims,resourceslices,deployments,daemonsets -A",
     "gcloud container clusters list",
     "gcloud artifacts repositories list",
 )
