@@ -14,6 +14,7 @@ description:
   - Compares a repository with what is wanted and makes it so. All changes of a repository are one request.
   - Format, location and encryption key are fixed at creation. A change of them is refused, because only deletion could make it, and the
     images would be lost with it.
+  - Over a local connection with Ansible's own Python, it works in Ansible's process and prints what it does while it does it.
 extends_documentation_fragment:
   - inference.dra.attributes
   - inference.dra.attributes.group_google

@@ -16,6 +16,7 @@ description:
     platform. So the same content is never built twice, another content never hides behind a known tag, and there is no V(latest).
   - Returns the reference with the digest, which is what belongs into a Deployment.
   - Files that C(.dockerignore) names are no part of the context; a C(Dockerfile.dockerignore) beside the Dockerfile comes first.
+  - Over a local connection with Ansible's own Python, it works in Ansible's process and prints what it does while it does it.
 extends_documentation_fragment:
   - inference.dra.attributes
   - inference.dra.attributes.group_google

@@ -16,6 +16,7 @@ description:
     workloads that nobody named here.
   - A running creation or deletion is taken over, an operation that is in the way is waited for, and a failed operation is never
     reported as success.
+  - Over a local connection with Ansible's own Python, it works in Ansible's process and prints what it does while it does it.
 extends_documentation_fragment:
   - inference.dra.attributes
   - inference.dra.attributes.group_google

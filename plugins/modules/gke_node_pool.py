@@ -17,6 +17,7 @@ description:
   - Labels, taints and tags that are not named are kept. What GKE fills in by itself is no difference.
   - A running operation is taken over, and an operation that is in the way is waited for.
   - A failed operation is never reported as success. A pool that is left behind by a failed creation is reported by what it is.
+  - Over a local connection with Ansible's own Python, it works in Ansible's process and prints what it does while it does it.
 extends_documentation_fragment:
   - inference.dra.attributes
   - inference.dra.attributes.group_google
