@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from ansible.module_utils.common.parameters import remove_values
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -45,7 +46,8 @@ class Here:
 class Talking(ActionBase):
     """The controller's side of a module that shows its progress.
 
-    Delegated to another host, over any connection but local, or in the background, it is the plain module.
+    Delegated to another host, over any connection but local, as another user, or in the background, it is the
+    plain module.
     """
 
     _supports_check_mode = True
@@ -65,19 +67,25 @@ class Talking(ActionBase):
             return result | self._execute_module(task_vars=task_vars, wrap_async=in_background)
         environment = self._environment()
         with _environ(environment):
-            _validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
+            validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
+            # A module's result is free of its secrets whatever an error quotes; this one has to be, too.
+            secrets = validated._no_log_values  # noqa: SLF001 - Ansible has no other name for them
             here = Here(
-                options, check_mode=self._task.check_mode, say=Display().display, environment=environment
+                options,
+                check_mode=self._task.check_mode,
+                say=lambda line: Display().display(remove_values(line, secrets)),
+                environment=environment,
             )
             try:
                 self.work(here)
             except Ended as ended:
-                return result | ended.args[0]
+                cleaned: dict[str, Any] = remove_values(ended.args[0], secrets)
+                return result | cleaned
         raise AssertionError("the shared code ends with a result")
 
     def is_here(self, _task_vars: Mapping[str, Any]) -> bool:
-        """Return whether this process may do the work."""
-        return bool(self._connection.transport == "local")
+        """Return whether this process may do the work: on this machine and as this user."""
+        return self._connection.transport == "local" and not getattr(self._connection, "become", None)
 
     def _environment(self) -> Mapping[str, str]:
         """Return the environment a module would have: the controller's, then the task's."""

@@ -17,7 +17,7 @@ from ansible_collections.inference.dra.plugins.plugin_utils.controller_side impo
     TalkingWithLibraries,
 )
 
-VARIABLE = "DRA_TEST_PLACE"
+VARIABLE, SECRET = "DRA_TEST_PLACE", "DRA_TEST_TOKEN"
 THE_MODULE = {"done": "by the module"}
 
 
@@ -25,9 +25,14 @@ class Work:
     """Some work that ends with its options and what programs of it would inherit."""
 
     def argument_spec(self):
-        return {"place": {"type": "str", "fallback": (env_fallback, [VARIABLE])}, "number": {"type": "int"}}
+        return {
+            "place": {"type": "str", "fallback": (env_fallback, [VARIABLE])},
+            "number": {"type": "int"},
+            "token": {"type": "str", "no_log": True, "fallback": (env_fallback, [SECRET])},
+        }
 
     def work(self, here):
+        here.log(f"with {here.params['token']}")
         here.exit_json(**here.params, inherited=os.environ.get(VARIABLE), check_mode=here.check_mode)
 
     def _execute_module(self, task_vars, wrap_async):
@@ -42,7 +47,7 @@ class NeedsLibraries(Work, TalkingWithLibraries):
     pass
 
 
-def run(kind, *, transport="local", async_val=0, interpreter="", environment=(), **args):
+def run(kind, *, transport="local", become=None, async_val=0, interpreter="", environment=(), **args):
     task = SimpleNamespace(
         async_val=async_val,
         check_mode=True,
@@ -51,7 +56,7 @@ def run(kind, *, transport="local", async_val=0, interpreter="", environment=(),
         diff=False,
         action="inference.dra.some_module",
     )
-    connection = SimpleNamespace(transport=transport, _shell=SimpleNamespace(tmpdir=None))
+    connection = SimpleNamespace(transport=transport, become=become, _shell=SimpleNamespace(tmpdir=None))
     templar = SimpleNamespace(template=lambda value: value)
     return kind(task, connection, None, None, templar, None).run(
         task_vars={"ansible_python_interpreter": interpreter}
@@ -62,6 +67,7 @@ def run(kind, *, transport="local", async_val=0, interpreter="", environment=(),
     ("kind", "circumstances", "background"),
     [
         pytest.param(Plain, {"transport": "ssh"}, False, id="another-host"),
+        pytest.param(Plain, {"become": "sudo"}, False, id="another-user"),
         pytest.param(Plain, {"async_val": 60}, True, id="in-the-background"),
         pytest.param(NeedsLibraries, {"interpreter": "/usr/bin/other"}, False, id="libraries-elsewhere"),
         pytest.param(NeedsLibraries, {"interpreter": None}, False, id="a-Python-still-to-be-found"),
@@ -89,3 +95,15 @@ def test_it_is_done_here_with_the_environment_of_the_task(kind, interpreter, mon
     assert (result["number"], result["check_mode"]) == (3, True)
     assert os.environ[VARIABLE] == "before"
     assert "DRA_TEST_NUMBER" not in os.environ
+
+
+@pytest.mark.parametrize("given", ["option", "environment"])
+def test_a_secret_is_neither_printed_nor_returned(given, monkeypatch, capsys):
+    if given == "environment":
+        monkeypatch.setenv(SECRET, "hush-hush")
+        result = run(Plain)
+    else:
+        result = run(Plain, token="hush-hush")
+    printed = capsys.readouterr().out
+    assert "with " in printed
+    assert "hush-hush" not in printed + str(result)
