@@ -118,14 +118,21 @@ def _state(status: Mapping[str, Any], *, is_init: bool) -> str:
     if waiting := state.get("waiting"):
         text = ": ".join(filter(None, (waiting.get("reason"), waiting.get("message"))))
         restarts = status.get("restartCount") or 0
-        return f"waits ({text or 'no reason given'}{f', {restarts} restarts' if restarts else ''})"
+        last = (status.get("lastState") or {}).get("terminated")
+        before = f"; it ended before ({_end(last)})" if last else ""
+        return f"waits ({text or 'no reason given'}{f', {restarts} restarts' if restarts else ''}){before}"
     if ended := state.get("terminated"):
         if is_init and ended.get("exitCode") == 0:
             return ""
-        return f"ended ({ended.get('reason', 'no reason given')}, exit code {ended.get('exitCode')})"
+        return f"ended ({_end(ended)})"
     if status.get("ready"):
         return ""
     return "is still running" if is_init else "runs and is not ready"
+
+
+def _end(ended: Mapping[str, Any]) -> str:
+    text = f"{ended.get('reason', 'no reason given')}, exit code {ended.get('exitCode')}"
+    return f"{text}: {ended['message']}" if ended.get("message") else text
 
 
 def _scheduling(pod: Pod) -> str:

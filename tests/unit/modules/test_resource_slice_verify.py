@@ -276,6 +276,7 @@ def test_requirements_are_those_of_their_own_entry():
 
 GKE_TAINT = {"key": "cloud.google.com/compute-class", "value": "fungible", "effect": "NoSchedule"}
 CRASH = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
+NO_NVML = {"reason": "Error", "exitCode": 1, "message": "no NVML"}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}
 CHAIN = {
     "C26-no-daemon-set": ([node()], "DriverMissing", "kube-system/driver does not exist"),
@@ -313,6 +314,25 @@ CHAIN = {
         [node(), daemon_set(), driver_pod(ready=False, **init_container(**CRASH))],
         "DriverPodNotReady",
         "init container init waits (CrashLoopBackOff: back-off)",
+    ),
+    "container crashes": (
+        [
+            node(),
+            daemon_set(),
+            driver_pod(
+                ready=False,
+                containerStatuses=[
+                    {
+                        "name": "plugin",
+                        "state": CRASH,
+                        "restartCount": 2,
+                        "lastState": {"terminated": NO_NVML},
+                    }
+                ],
+            ),
+        ],
+        "DriverPodNotReady",
+        "(CrashLoopBackOff: back-off, 2 restarts); it ended before (Error, exit code 1: no NVML)",
     ),
     "init container runs": (
         [node(), daemon_set(), driver_pod(ready=False, **init_container(running={}))],
