@@ -351,10 +351,7 @@ def plan(alternatives: Any, settings: Mapping[str, Any] | None = None) -> Plan:
 
 def _subrequest(alternative: Alternative) -> dict[str, Any]:
     """Return one entry of ``firstAvailable``; what equals the API's default is left out."""
-    request: dict[str, Any] = {
-        "name": alternative.name,
-        "deviceClassName": alternative.device_class,
-    }
+    request: dict[str, Any] = {"name": alternative.name, "deviceClassName": alternative.device_class}
     if alternative.selectors:
         request["selectors"] = [{"cel": {"expression": text}} for text in alternative.selectors]
     if alternative.count != 1:
