@@ -102,6 +102,8 @@ class Processes:
         for name, pid in waiting.items():
             if self.alive(name):
                 os.kill(pid, signal.SIGKILL)
+            with suppress(ChildProcessError):  # an earlier process of the lab started it
+                os.waitpid(pid, os.WNOHANG)
         for name in names:
             (self.pids / name).unlink(missing_ok=True)
 

@@ -54,7 +54,7 @@ def look(home: Path) -> Traces:
         "mounts": sorted(line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()),
         "firewall rules": _rules(),
         "control groups": docker_cgroups(),
-        "processes": sorted(set(_printed("ps", "-eo", "comm=")) & set(PROGRAMS)),
+        "processes": running_programs(_printed("ps", "-eo", "stat=,comm=")),
         "containers": here.run("ps", "--all", "--quiet").split() if here else [],
         "networks": here.run("network", "ls", "--quiet").split() if here else [],
         "records": sorted(str(path) for pattern in RECORDS for path in home.glob(pattern)),
@@ -78,6 +78,12 @@ def differences(before: Traces, after: Traces) -> list[str]:
             parts += [f"gone are {', '.join(gone)}"] if gone else []
             found.append(f"Of the {kind}, {'; '.join(parts)}.")
     return found
+
+
+def running_programs(lines: list[str]) -> list[str]:
+    """Return Docker's and Kubernetes' programs that run, without zombies, which did."""
+    states = [line.split(maxsplit=1) for line in lines]
+    return sorted(name for state, name in states if name in PROGRAMS and state[0] not in "ZX")
 
 
 def _more(these: list[str], those: list[str]) -> list[str]:

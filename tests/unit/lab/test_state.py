@@ -105,7 +105,8 @@ def test_a_process_is_known_by_its_start_and_ended_with_what_it_is(tmp_path):
     processes.stop(["sleeper"])  # a paused process ends as well
     assert start_time(pid) == ""
     assert processes.names() == []
-    os.waitpid(pid, 0)
+    with pytest.raises(ChildProcessError):  # it was collected, no zombie stays
+        os.waitpid(pid, 0)
 
 
 def test_another_process_of_the_same_number_is_not_ours(tmp_path):

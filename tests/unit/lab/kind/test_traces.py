@@ -49,5 +49,10 @@ def test_the_records_of_a_cluster_and_a_private_daemon_are_looked_at(tmp_path, m
     assert before["records"] == []
 
 
+def test_every_running_program_counts_and_one_that_ended_does_not():
+    lines = ["Ss   dockerd", "Zs   dockerd", "Sl   containerd-shim", "Sl   containerd-shim", "S    bash"]
+    assert traces.running_programs(lines) == ["containerd-shim", "containerd-shim", "dockerd"]
+
+
 def test_where_nothing_happened_nothing_differs(tmp_path):
     assert traces.differences(traces.look(tmp_path), traces.look(tmp_path)) == []
