@@ -19,9 +19,9 @@ import yaml
 
 import ansible_collections.inference.dra as collection
 from ansible_collections.inference.dra.plugins.filter.inference_plan import inference_plan
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import NODES, SECRETS
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import NODES, SECRETS, SLICES
 
-from .scene import node
+from .scene import GPU, node, resource_slice
 
 pytestmark = pytest.mark.lab
 POOL = {"spot": True, "min_nodes": 0, "max_nodes": 2}
@@ -61,22 +61,29 @@ def play(kubeconfig, lab_binaries, tmp_path):
         "ANSIBLE_LOCALHOST_WARNING": "false",
     }
 
-    def run(tasks_from, **variables):
+    def run(tasks_from, told=lambda _line: None, **variables):
         include = {"name": "inference.dra.dra_drivers", "tasks_from": tasks_from}
         task = {"ansible.builtin.include_role": include}
         playbook.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
         given = {"dra_drivers_plan": inference_plan(ALTERNATIVES), **variables}
         command = [Path(sys.executable).parent / "ansible-playbook", playbook, "-e", json.dumps(given)]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
-        return done.returncode, done.stdout + done.stderr
+        lines = []
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        ) as process:
+            assert process.stdout
+            for line in process.stdout:
+                lines.append(line)
+                told(line)
+        return process.returncode, "".join(lines)
 
     return run
 
 
 @pytest.fixture
 def verify(play):
-    """Return a function that runs the entry point ``verify``."""
-    return functools.partial(play, "verify")
+    """Return a function that runs the entry point ``verify``, which looks once."""
+    return functools.partial(play, "verify", dra_drivers_devices_timeout_seconds=0)
 
 
 @pytest.fixture
@@ -113,6 +120,29 @@ def test_node_without_devices_names_the_driver(verify, pool_nodes, api):
     api.delete(NODES, "gpu-2")
     assert code == 2, text
     assert "Node gpu-2: DaemonSet kube-system/dra-driver-nvidia-gpu-kubelet-plugin does not exist" in text
+
+
+def test_devices_that_come_later_are_waited_for(play, pool_nodes, api):
+    node(api, "gpu-2", **{pool_nodes: "gpu-pool"})
+    retries = []
+
+    def publish_once(line):
+        if "RETRYING" in line:
+            if not retries:
+                resource_slice(api, GPU, [{"name": "gpu-0"}], "gpu-2")
+            retries.append(line)
+
+    code, text = play("verify", publish_once, dra_drivers_devices_timeout_seconds=60)
+    api.delete(SLICES, f"gpu-2-{GPU}")
+    api.delete(NODES, "gpu-2")
+    assert code == 0, text
+    assert len(retries) == 1
+
+
+def test_an_alternative_without_nodes_of_its_own_expects_nothing(verify):
+    anywhere = [{key: value for key, value in each.items() if key != "node_pool"} for each in ALTERNATIVES]
+    code, text = verify(dra_drivers_plan=inference_plan(anywhere), dra_drivers_allow_no_nodes=False)
+    assert code == 0, text
 
 
 CHART = "dra-driver-noop"
