@@ -77,7 +77,7 @@ def replace(plane, name, *more, drop=""):
 
 @pytest.fixture
 def default_rates(plane, tmp_path):
-    """Give the scheduler its default of 50 requests a second, 100 at once, for a test."""
+    """Give scheduler and controllers their own default rates for a test: 50 and 20 requests a second."""
     (program,) = [p for p in plane.programs() if p.name == "kube-scheduler"]
     (flag,) = [argument for argument in program.argv if argument.startswith("--config=")]
     config = yaml.safe_load(Path(flag.removeprefix("--config=")).read_text())
@@ -86,14 +86,10 @@ def default_rates(plane, tmp_path):
     path = tmp_path / "scheduler.yaml"
     path.write_text(yaml.safe_dump(config))
     replace(plane, "kube-scheduler", f"--config={path}", drop="--config=")
+    replace(plane, "kube-controller-manager", drop="--kube-api-")
     yield
     replace(plane, "kube-scheduler")
-
-
-@pytest.fixture(scope="module")
-def quick_controllers(plane):
-    """Let the controller manager make claims faster than its default of 20 requests a second."""
-    replace(plane, "kube-controller-manager", "--kube-api-qps=1000", "--kube-api-burst=1000")
+    replace(plane, "kube-controller-manager")
 
 
 def told(what, observer, replica):
@@ -126,7 +122,6 @@ def test_fifty_pods_as_a_cluster_comes(workload, start, kit):
     assert p99 <= 0.1, (p50, p99)
 
 
-@pytest.mark.usefixtures("quick_controllers")
 @pytest.mark.parametrize(
     ("number", "budget"),
     [(50, {"peak": 80}), (1000, {"done": 20.0, "peak": 80}), (5000, {"peak": 80})],
