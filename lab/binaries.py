@@ -4,7 +4,7 @@
 """Find or make the lab's programs: named directory, cache, official release, Go module proxy.
 
 A program that is found once stays in the cache, outside the checkout, under its version. Building
-everything from the module proxy takes about a quarter of an hour on two cores and happens once; an
+everything from the module proxy takes about ten minutes on two cores and happens once; an
 interrupted run goes on where it was, because both the cache and Go's build cache are by content.
 """
 

@@ -81,7 +81,7 @@ def differences(before: Traces, after: Traces) -> list[str]:
 
 
 def running_programs(lines: list[str]) -> list[str]:
-    """Return Docker's and Kubernetes' programs that run, without zombies, which did."""
+    """Return those of Docker's and Kubernetes' programs that run; a zombie does not."""
     states = [line.split(maxsplit=1) for line in lines]
     return sorted(name for state, name in states if name in PROGRAMS and state[0] not in "ZX")
 

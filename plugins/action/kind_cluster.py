@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make or remove a kind cluster from a playbook, showing what takes long while it happens.
 
-An action, because Docker and the clusters are the controller's and the first node image takes a quarter
-of an hour to build: a module could show none of that.
+An action, because Docker and the clusters are the controller's and the first node image takes ten minutes
+to build: a module could show none of that.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ description:
     of the node pools are. Every pool has as many workers as it may have at most, because kind has no autoscaler.
   - Builds the images of the model server, the image configurator and the stand-in driver, and loads them into the nodes.
   - Takes the node image of the kind project where it can be pulled; otherwise builds one from Debian packages and Go modules,
-    which takes about a quarter of an hour the first time on a machine and shows its progress.
+    which takes about ten minutes the first time on a machine and shows its progress.
   - Uses the Docker daemon that answers. Where none does, root and C(dockerd) are enough; a private daemon is then started with
     its own socket and data, and ended with the last cluster.
   - Removing a cluster puts back what kubelets and Docker changed on the machine, and proves that nothing is left.
