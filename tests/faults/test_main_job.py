@@ -7,13 +7,16 @@ next one, with the fault gone, goes on from there."""
 from __future__ import annotations
 
 import json
+import re
 import threading
 
 import pytest
 
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import CLAIMS, PODS
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import CLAIMS, PODS, SLICES
 
 pytestmark = pytest.mark.lab
+
+NO_DRIVER = re.compile(r"default/(\S+): pending; error DriverPodNotReady: ")
 
 
 def said(ended) -> str:
@@ -58,6 +61,7 @@ def test_03_without_gpus_replicas_get_cpus_and_the_diagnosis_says_why(bench):
 
 def test_04_with_stock_again_replicas_return_to_gpus(bench):
     bench.order("clear")
+    bench.until(SLICES, lambda slices: "gpu.nvidia.com" in {each["spec"]["driver"] for each in slices})
     ended = bench.play("playbooks/return_to_gpu.yml")
     assert ended.status == 0, ended.output
     replaced = {claim["metadata"]["name"] for claim in bench.api.list(CLAIMS, "default")}
@@ -95,13 +99,20 @@ def test_06_a_condition_that_fails_ends_the_demo_at_once_and_by_name(bench):
     assert "TimedOut" not in said(ended)
 
 
-def test_07_a_driver_that_does_not_come_ends_the_demo_with_an_error(bench):
+def test_07_a_driver_that_does_not_come_ends_the_demo_and_is_named(bench):
     bench.scale(1)
     with bench.fault("driver-crash", driver="*"):
         ended = demo(bench, 3, seconds=30)
-        assert ended.status == 2, ended.output
-        ended = bench.play("playbooks/diagnose.yml")
-    assert "pending" in said(ended)
+        assert (ended.status, ended.failed) == (2, 1), ended.output
+        assert "3 replicas: Waiting for claims to be running: " in said(ended)
+        for words in (said(ended), said(bench.play("playbooks/diagnose.yml"))):
+            assert len(set(NO_DRIVER.findall(words))) == 2, words
+            assert "it ended before (Error, exit code 1: stopped by an ordered fault)" in words
+    ended = bench.play("playbooks/report.yml")
+    assert ended.status == 0, ended.output
+    report = json.loads((bench.output / "report.json").read_text())
+    assert sum(served_by(bench).values()) == report["steps"][-1]["replicas"] == 3
+    assert "DriverPodNotReady" in {verdict["reason"] for verdict in report["verdicts"]}
 
 
 def test_08_an_image_that_nobody_pushed_is_named(bench):
