@@ -146,14 +146,13 @@ def test_the_number_of_replicas_is_left_to_an_autoscaler_where_there_is_one():
         ),
     ],
 )
-def test_the_claim_template_says_what_is_optional_so_that_it_goes_when_it_is_not_wanted(given, optional):
-    template = rendered("claim-template.yaml.j2", **given)
-    present = {"__vllm_templates": {"resources": [template]}}
-    assert evaluated("{{ __vllm_optional }}", **given) == optional
-    assert evaluated("{{ __vllm_same }}", **given, **present) == [template]
-    assert evaluated("{{ __vllm_unwanted }}", **given, **present) == []
-    assert {*evaluated("{{ __vllm_unwanted }}", **present)} == {f"{name}.yaml.j2" for name in optional}
-    assert evaluated("{{ __vllm_same }}", **present) == ([] if optional else [template])
+def test_what_is_optional_is_applied_or_taken_away(given, optional):
+    nothing = {"__vllm_templates": {"resources": []}}
+    wanted = evaluated("{{ __vllm_wanted_templates }}", **given, **nothing)
+    assert wanted[:3] == ["claim-template.yaml.j2", "deployment.yaml.j2", "service.yaml.j2"]
+    assert wanted[3:] == [f"{name}.yaml.j2" for name in optional]
+    unwanted = evaluated("{{ __vllm_unwanted_templates }}", **given)
+    assert {*unwanted} == {"disruption-budget.yaml.j2", "autoscaler.yaml.j2"} - {*wanted}
 
 
 def test_placement_keeps_the_order_of_the_alternatives():
