@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Start or end the lab from a playbook, showing what takes long while it happens.
 
-An action, because the lab lives on the controller and building its programs takes a quarter of an hour
+An action, because the lab lives on the controller and building its programs takes ten minutes
 the first time: a module could show none of that.
 """
 

@@ -13,7 +13,7 @@ description:
   - Starts a lab on the controller, or repairs one of which a part has died, or removes it with everything it made.
   - A lab is a real Kubernetes control plane beside a simulated Google API and simulated machines; see the collection's page on
     the lab for what is real and what is not.
-  - Gets the lab's programs first where they are missing, which takes up to a quarter of an hour the first time on a machine
+  - Gets the lab's programs first where they are missing, which takes ten minutes or more the first time on a machine
     and shows its progress.
 options:
   state:
