@@ -54,7 +54,7 @@ def test_03_each_claim_has_the_devices_that_its_alternative_asks_for(bench):
         if result["request"].startswith("device/")
     ]
     assert sorted(requests) == sorted(
-        f"device/{name}" for name, count in LARGEST.items() for _ in range(count)
+        f"device/{name}" for name, count in LARGEST.items() for _unused in range(count)
     )
 
 
