@@ -10,6 +10,7 @@ role that OpenShift has for its constraint ``privileged`` is made by hand. The r
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -34,9 +35,14 @@ DRIVERS = ["dra-driver-cpu", "dra-driver-noop", "dra-driver-nvidia-gpu-service-a
 
 
 @pytest.fixture(scope="module")
-def existing(bench) -> Bench:
-    """The lab's cluster, reached as any cluster is by its kubeconfig."""
-    return replace(bench, inventory="existing")
+def existing(bench, tmp_path_factory) -> Iterator[Bench]:
+    """The lab's cluster, reached as any cluster is by its kubeconfig.
+
+    kubernetes.core keeps what an address serves among the temporary files; an earlier lab had the same one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        yield replace(bench, inventory="existing")
 
 
 def run(existing: Bench, playbook: str, *options: str):
