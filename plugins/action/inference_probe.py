@@ -20,7 +20,4 @@ class ActionModule(Talking):
         return probe_spec()
 
     def work(self, here: Here) -> None:
-        run(
-            here,
-            lambda module: probe(module.params, SystemClock(), here.log, here.environment),
-        )
+        run(here, lambda module: probe(module.params, SystemClock(), here.log))

@@ -30,6 +30,5 @@ class ActionModule(Talking):
                 SystemClock(),
                 here.say,
                 check_mode=module.check_mode,
-                environment=here.environment,
             ),
         )

@@ -25,13 +25,10 @@ class Ended(Exception):
 class Here:
     """What the shared code needs of a module; what a module would log is printed."""
 
-    def __init__(
-        self, params: dict[str, Any], *, check_mode: bool, say: Say, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, params: dict[str, Any], *, check_mode: bool, say: Say) -> None:
         self.params = params
         self.check_mode = check_mode
         self.say = say
-        self.environment = environment
 
     def log(self, line: str) -> None:
         self.say(f"  {line}")
@@ -65,8 +62,7 @@ class Talking(ActionBase):
         in_background = bool(self._task.async_val)
         if in_background or not self.is_here(task_vars or {}):
             return result | self._execute_module(task_vars=task_vars, wrap_async=in_background)
-        environment = self._environment()
-        with _environ(environment):
+        with _environ(self._environment()):
             validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
             # A module's result is free of its secrets whatever an error quotes; this one has to be, too.
             secrets = validated._no_log_values  # noqa: SLF001 - Ansible has no other name for them
@@ -74,7 +70,6 @@ class Talking(ActionBase):
                 options,
                 check_mode=self._task.check_mode,
                 say=lambda line: Display().display(remove_values(line, secrets)),
-                environment=environment,
             )
             try:
                 self.work(here)

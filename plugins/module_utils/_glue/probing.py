@@ -81,16 +81,14 @@ class Endpoint:
     port: int
 
 
-def probe(
-    params: Mapping[str, Any], clock: Clock, say: Say, environment: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def probe(params: Mapping[str, Any], clock: Clock, say: Say) -> dict[str, Any]:
     """Return what requests to every ready replica, and through the Service, tell about the hardware."""
     for name in ("max_tokens", "requests", "concurrency", "timeout_seconds"):
         if params[name] < 1:
             raise ModuleFailure(
                 f"Sending requests: the option {name} is {params[name]}; give at least 1.", "InvalidInput"
             )
-    return Probe(params, clock, say, Kubernetes.connect(params, clock, environment)).run()
+    return Probe(params, clock, say, Kubernetes.connect(params, clock)).run()
 
 
 class Probe:

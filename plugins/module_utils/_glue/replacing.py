@@ -76,7 +76,6 @@ def replace_replicas(
     say: Say,
     *,
     check_mode: bool,
-    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what was replaced; in check mode, what would be."""
     for name in ("max_replacements", "timeout_seconds"):
@@ -84,7 +83,7 @@ def replace_replicas(
             raise ModuleFailure(
                 f"The option {name} is {params[name]}; a number of at least 0 is needed.", "InvalidInput"
             )
-    api = Kubernetes.connect(params, clock, environment)
+    api = Kubernetes.connect(params, clock)
     return Replacing(api, params, clock, say, check_mode=check_mode).run()
 
 

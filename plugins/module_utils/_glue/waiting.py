@@ -64,15 +64,14 @@ def wait(
     say: Say,
     *,
     check_mode: bool,
-    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return when the selection has reached its state; fail at the deadline, or when it never will."""
     selection = selection_from(params)
     goal = cast("Goal", params["state"])
     if check_mode or params["objects"] is not None:
-        return look_once(params, selection, goal, clock, environment)
+        return look_once(params, selection, goal, clock)
     deadline = Deadline(clock, params["timeout_seconds"])
-    api = Kubernetes.connect(params, clock, environment).within(deadline)
+    api = Kubernetes.connect(params, clock).within(deadline)
     watching = Watching(api, (CLAIMS, *wanted(selection)), selection.namespace)
     return follow(watching, params, selection, goal, deadline=deadline, say=say)
 
@@ -158,10 +157,9 @@ def look_once(
     selection: Selection,
     goal: Goal,
     clock: Clock,
-    environment: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """Return how it is now: what check mode and a dump can say."""
-    source, now = source_from(params, clock, environment)
+    source, now = source_from(params, clock)
     reading = read(source, selection)
     if_none = "ok" if params["if_none"] == "wait" or goal == "absent" else params["if_none"]
     report = judged(reading, selection, now, params["binding_timeout_seconds"], if_none)
