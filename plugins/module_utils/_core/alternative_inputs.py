@@ -13,13 +13,12 @@ from typing import Any
 
 from . import quantity
 from .architectures import PLATFORM, platform_problems
+from .driver_names import GPU_DRIVER
 from .strict_reader import MISSING, InputError, Problem, Reader
 
 MAX_ALTERNATIVES = 8  # FirstAvailableDeviceRequestMaxSize, resource.k8s.io/v1
 MAX_DEVICES = 32  # AllocationResultsMaxSize, resource.k8s.io/v1
 
-GPU_DRIVER = "gpu.nvidia.com"
-CPU_DRIVER = "dra.cpu"
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DNS_SUBDOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .alternative_inputs import DNS_LABEL, DNS_SUBDOMAIN, GPU_DRIVER, IMAGE_REFERENCE, Alternative
+from .alternative_inputs import DNS_LABEL, DNS_SUBDOMAIN, IMAGE_REFERENCE, Alternative
+from .driver_names import CPU_DRIVER, GPU_DRIVER
 from .strict_reader import Problem, Reader
 
 COMPUTE_CLASS_KEY = "cloud.google.com/compute-class"
@@ -24,7 +25,7 @@ DRIVER_NODE_LABELS: dict[str, dict[str, str]] = {
         "nvidia.com/gpu.present": "true",
         "cloud.google.com/gke-nvidia-gpu-dra-driver": "true",
     },
-    "dra.cpu": {"cloud.google.com/gke-cpu-dra-driver": "true"},
+    CPU_DRIVER: {"cloud.google.com/gke-cpu-dra-driver": "true"},
     "dra.net": {"cloud.google.com/gke-networking-dra-driver": "true"},
 }
 

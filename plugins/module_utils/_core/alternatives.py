@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .alternative_inputs import CPU_DRIVER, GPU_DRIVER, Alternative, Image, NodePool, Taint, read_alternatives
+from .alternative_inputs import Alternative, Image, NodePool, Taint, read_alternatives
 from .alternative_settings import (
     COMPUTE_CLASS_KEY,
     DRIVER_NODE_LABELS,
@@ -22,6 +22,7 @@ from .alternative_settings import (
     contradictions,
     read_settings,
 )
+from .driver_names import CPU_DRIVER, GPU_DRIVER
 from .strict_reader import InputError, Problem
 
 __all__ = ["InputError", "Plan", "Problem", "Settings", "plan"]

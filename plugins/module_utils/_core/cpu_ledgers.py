@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from .abridged import NAMED
 from .claims import Claim, Request
+from .driver_names import CPU_DRIVER
 from .holdings import Holdings
 from .inventory import Inventory
 from .nodes import Node
@@ -20,9 +22,7 @@ from .quantity import ZERO, Quantity, QuantityError, parse
 from .refusals import class_drivers
 from .verdict import Verdict
 
-DRIVER = "dra.cpu"
 CAPACITY = "dra.cpu/cpu"
-_NAMED = 8
 
 
 def cpu_verdicts(
@@ -52,7 +52,7 @@ def cpu_verdicts(
 
 def exhausted_cpus(held: Holdings, inventory: Inventory) -> Iterator[Verdict]:
     """Yield a warning for every CPU device without a CPU left for containers that have no claim."""
-    for device in sorted(each for each in held.shares if each.driver == DRIVER):
+    for device in sorted(each for each in held.shares if each.driver == CPU_DRIVER):
         published = inventory.device(device)
         capacity = published.capacity.get(CAPACITY) if published else None
         if capacity is None or held.consumed(device).get(CAPACITY, ZERO) < capacity.value:
@@ -78,7 +78,9 @@ def _with_cpus(request: Request) -> bool:
 
 
 def _holds_cpus(claim: Claim) -> bool:
-    return any(each.id.driver == DRIVER for each in (claim.allocation.devices if claim.allocation else ()))
+    return any(
+        each.id.driver == CPU_DRIVER for each in (claim.allocation.devices if claim.allocation else ())
+    )
 
 
 def _shared_between_containers(pod: Pod, claim: Claim) -> Iterator[Verdict]:
@@ -147,7 +149,7 @@ def _excluded(
         "CpuRequestsExcludeNodes",
         pod.subject,
         observed=f"its containers request {requested} CPUs; "
-        + ", ".join(f"{node.name} has {node.allocatable['cpu']}" for node in small[:_NAMED]),
+        + ", ".join(f"{node.name} has {node.allocatable['cpu']}" for node in small[:NAMED]),
         expected=f"requests that fit the nodes of {', '.join(sorted(others))} too",
         advice="requests that mirror the CPUs of one alternative pass over the smaller nodes of another",
     )

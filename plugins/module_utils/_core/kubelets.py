@@ -9,13 +9,13 @@ containers run on other CPUs than their claims hold (kubernetes-sigs/dra-driver-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .abridged import abridged
 from .verdict import Verdict
 
 POLICIES = ("none", "static")
-_NAMED = 8
 
 
 def cpu_manager_policy(configz: Mapping[str, Any]) -> str:
@@ -53,6 +53,4 @@ def kubelet_verdicts(driver: str, wanted: str, policies: Mapping[str, str]) -> I
 
 
 def _names(policies: Mapping[str, str], policy: str) -> str:
-    names: Sequence[str] = sorted(name for name, found in policies.items() if found == policy)
-    more = f" and {len(names) - _NAMED} more nodes" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    return abridged(sorted(name for name, found in policies.items() if found == policy), "nodes")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .abridged import NAMED, abridged
 from .capacity import shortage
 from .claims import Alternative, Constraint, DeviceRequests
 from .constraints import applies
@@ -41,7 +42,6 @@ WORDS = {
     "DeviceInUse": "in use",
 }
 _DRIVER = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
-_NAMED = 8  # a sentence names this many objects
 
 
 @dataclass(slots=True)
@@ -86,11 +86,9 @@ class Look:
         name, wanted = self.alternative.name, self.alternative.count
         for reason in self._decisive():
             failed = self.failed[reason]
-            details = "; ".join(
-                f"{each.id}: {text}" if text else str(each.id) for each, text in failed[:_NAMED]
-            )
-            more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-            return Shortfall(name, reason, f"{wanted} wanted; {self._tally()}: {details}{more}")
+            texts = [f"{each.id}: {text}" if text else str(each.id) for each, text in failed]
+            details = abridged(texts, separator="; ")
+            return Shortfall(name, reason, f"{wanted} wanted; {self._tally()}: {details}")
         for reason in ("PoolInvalid", "PoolIncomplete"):
             if found := self.unusable_pools.get(reason):
                 return Shortfall(name, reason, "; ".join(found))
@@ -207,7 +205,7 @@ def _constraint_refusal(
     for request, free in covered:
         values[request] = {each.device.attributes[name] for each in free if name in each.device.attributes}
         if not values[request]:
-            lacking = ", ".join(str(each.id) for each in free[:_NAMED])
+            lacking = ", ".join(str(each.id) for each in free[:NAMED])
             text = f"{request}: no {name} on {lacking}{_near_misses(name, free)}"
             return Refusal("AttributeMissing", text, index, request)
     if not constraint.match_attribute or not values:

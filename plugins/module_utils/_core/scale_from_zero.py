@@ -16,13 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .driver_names import GPU_DRIVER
 from .fields import Options, take
 from .node_pools import node_counts
 from .quota import cpus_of
 from .verdict import Verdict
 
-GPU_DRIVER = "gpu.nvidia.com"
-CPU_DRIVER = "dra.cpu"
 PREDICTED_BY_LABEL: Mapping[str, str] = {
     GPU_DRIVER: "cloud.google.com/gke-nvidia-gpu-dra-driver",
     "tpu.google.com": "cloud.google.com/gke-tpu-dra-driver",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from .abridged import NAMED, abridged
 from .claims import Alternative, DeviceRequests
 from .driver_chain import DRIVER_PODS, BrokenLink
 from .fits import Fit, Refusal
@@ -18,7 +19,6 @@ from .fitting import Fitting, Reachable
 from .refusals import class_drivers, unselected_drivers
 from .verdict import Status, Verdict
 
-_NAMED = 8  # a verdict names this many nodes and leaves the rest to the count
 # What is no fault: the devices exist and others have them.
 _EXHAUSTED = frozenset({"DeviceInUse", "CapacityExhausted", "DevicesCompete", "CountersExhausted"})
 _ADVICE = {
@@ -70,7 +70,7 @@ def _stopped(refusals: Mapping[str, Refusal]) -> Iterator[Verdict]:
         grouped.setdefault((refusal.reason, refusal.text), []).append(name)
     for (reason, text), names in grouped.items():
         observed = (
-            f"{text} (seen for {', '.join(names[:_NAMED])}); the scheduler then places the pod on no node of "
+            f"{text} (seen for {', '.join(names[:NAMED])}); the scheduler then places the pod on no node of "
             "the cluster"
         )
         yield advised(reason, observed, "an answer for every node", "error")
@@ -98,14 +98,13 @@ def _refused(
         if reason == "DriverSlicesMissing":
             verdicts += _broken_links(alternative, kept.keys(), wanted, where, fitting)
             verdicts += _other_names(alternative, wanted, fitting)
-        shown = "; ".join(f"{name}: {text}" for name, text in list(kept.items())[:_NAMED])
-        more = f" and {len(kept) - _NAMED} more nodes" if len(kept) > _NAMED else ""
+        shown = abridged([f"{name}: {text}" for name, text in kept.items()], "nodes", separator="; ")
         status: Status = "note" if reason in _EXHAUSTED else "error"
         if reason in {"CannotJudge", "SearchTooLong"}:
             status = "warning"
         label = f"{alternative}: " if alternative else ""
         expected = f"devices for {alternative or 'all requests'} on one node"
-        verdicts.append(advised(reason, f"{label}{shown}{more}", expected, status))
+        verdicts.append(advised(reason, f"{label}{shown}", expected, status))
     if verdicts and all(each.reason in _EXHAUSTED for each in verdicts):
         yield _exhausted(wanted, where, fitting)
     yield from sorted(verdicts, key=lambda each: ("error", "warning", "note").index(each.status))
@@ -133,14 +132,13 @@ def _broken_links(
         if link and name in names and (link.reason in DRIVER_PODS or not has_nodes):
             links.setdefault(link.reason, []).append((name, link))
     for reason, found in links.items():
-        shown = "; ".join(f"{name}: {link.observed}" for name, link in found[:_NAMED])
-        more = f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else ""
+        shown = abridged([f"{name}: {link.observed}" for name, link in found], "nodes", separator="; ")
         first = found[0][1]
         yield Verdict(
             "error",
             reason,
             "",
-            f"{alternative}: {shown}{more}",
+            f"{alternative}: {shown}",
             "the driver ready on every node that has its devices",
             first.advice,
             first.evidence,
@@ -235,7 +233,7 @@ def _exhausted(wanted: Sequence[DeviceRequests], where: Reachable, fitting: Fitt
     counts = "; ".join(
         f"{name}: {needed[name]} wanted, {free[name]} free of {totals[name]}" for name in sorted(needed)
     )
-    evidence = tuple(dict.fromkeys(stranded))[:_NAMED]
+    evidence = tuple(dict.fromkeys(stranded))[:NAMED]
     status: Status = "warning"
     if all(free[name] >= needed[name] for name in needed):
         reason = "Fragmented"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from .driver_names import GPU_DRIVER
 from .nodes import Node
 from .resource_pool_verdicts import malformed, orphans, pool_verdicts
 from .resource_pools import Pool
@@ -15,7 +16,7 @@ from .slice_summary import SliceSummary
 from .slices import PoolId
 from .verdict import Verdict
 
-PLUGIN_RESOURCES: Mapping[str, str] = {"gpu.nvidia.com": "nvidia.com/gpu"}
+PLUGIN_RESOURCES: Mapping[str, str] = {GPU_DRIVER: "nvidia.com/gpu"}
 """The extended resource under which a device plugin gives out what a DRA driver gives out too."""
 
 

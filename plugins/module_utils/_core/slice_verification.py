@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .abridged import abridged
 from .claims import Claim
 from .driver_chain import BrokenLink, Publisher
 from .nodes import Node
@@ -286,8 +287,7 @@ class _Judge:
                     lack.status,
                     lack.reason,
                     pool.subject,
-                    observed=f"{lack.text}: {', '.join(sorted(names)[:8])}"
-                    + (f" and {len(names) - 8} more" if len(names) > 8 else ""),  # noqa: PLR2004 - a sentence
+                    observed=f"{lack.text}: {abridged(sorted(names))}",
                     expected=f"as required of {self.wanted.driver}",
                     advice=_advice(lack),
                 )

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .abridged import abridged
+
 VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
-SHOWN_AT_MOST = 8
 
 
 class VersionNotOffered(ValueError):
@@ -22,9 +23,8 @@ class VersionNotOffered(ValueError):
     def __init__(self, wanted: str, where: str, offered: tuple[str, ...]) -> None:
         self.wanted = wanted
         self.offered = offered
-        shown = ", ".join(offered[:SHOWN_AT_MOST]) or "nothing"
-        more = f" and {len(offered) - SHOWN_AT_MOST} more" if len(offered) > SHOWN_AT_MOST else ""
-        super().__init__(f"version {wanted} is not offered in {where}; offered: {shown}{more}")
+        shown = abridged(offered) or "nothing"
+        super().__init__(f"version {wanted} is not offered in {where}; offered: {shown}")
 
 
 def parts(version: str) -> tuple[int, ...]:
