@@ -168,3 +168,4 @@ def test_a_kubelet_that_does_not_answer_holds_nothing_up(verify, server):
     result = verify({**WANTED, "cpu_manager_policy": "none"})
     assert not result["failed"]
     assert "could not be read on node-a" in str(result["verdicts"])
+    assert [each.path for each in server.asked].count("/api/v1/nodes/node-a/proxy/configz") == 1
