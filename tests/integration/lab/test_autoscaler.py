@@ -101,12 +101,16 @@ def test_empty_cpu_pool_never_grows_for_a_cpu_claim(machines, drivers, driver):
 
 def test_stock_out_leads_to_back_off_and_the_next_priority(machines, drivers):
     rungs = Rungs(machines)
-    machines.wait_nodes(rungs.cpu, 1)
+    (node,) = machines.wait_nodes(rungs.cpu, 1)
+    machines.wait_slices(node["metadata"]["name"], "dra.cpu")
     name = machines.admin("POST", "/faults", {"kind": "stockout", "pool": rungs.gpu})["id"]
-    pods = rungs.pods(machines, 2)
-    text = machines.wait_event(pods[1], "FailedScaleUp")
+    # The first takes the node that is there: only the second asks for a GPU that cannot be had.
+    (first,) = rungs.pods(machines, 1)
+    machines.wait_bound(first)
+    (second,) = rungs.pods(machines, 1)
+    text = machines.wait_event(second, "FailedScaleUp")
     assert "GCE out of resources" in text
-    nodes = machines.wait_bound(*pods)
+    nodes = machines.wait_bound(first, second)
     assert {pool_of(machines, node) for node in nodes} == {rungs.cpu}
     machines.until(lambda: suspended(machines, rungs.name) == "OutOfResources", "the class's status")
     assert machines.admin("DELETE", f"/faults/{name}") == {"cleared": 1}
