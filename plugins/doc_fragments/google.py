@@ -72,6 +72,14 @@ requirements:
     # What every module that changes something returns, and how it waits.
     WAIT = r"""
 options:
+  wait:
+    description:
+      - Whether to wait until Google is done.
+      - With V(false) it is begun, what is in its way is waited for, and what is left to do is done by a later run that waits. Until then
+        the time is free for other work.
+      - What becomes of it is not known without waiting, so follow it with a run that waits.
+    type: bool
+    default: true
   timeout_seconds:
     description:
       - How long to wait for everything together, in seconds.

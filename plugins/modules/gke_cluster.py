@@ -173,6 +173,7 @@ def argument_spec() -> dict[str, object]:
         "name": {"type": "str", "required": True},
         "location": {"type": "str", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "wait": {"type": "bool", "default": True},
         "timeout_seconds": {"type": "int", "default": 2700},
     }
 

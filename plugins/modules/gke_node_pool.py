@@ -229,6 +229,7 @@ def argument_spec() -> dict[str, object]:
         },
         "recreate": {"type": "bool", "default": False},
         "on_error": {"type": "str", "choices": ["fail", "keep", "delete"], "default": "fail"},
+        "wait": {"type": "bool", "default": True},
         "timeout_seconds": {"type": "int", "default": 2700},
     }
 

@@ -195,11 +195,7 @@ def work(module: Module) -> dict[str, Any]:
 
 
 def main() -> None:
-    spec = argument_spec()
-    run(
-        AnsibleModule(spec, supports_check_mode=True, required_by={"cluster": ["location"]}),
-        work,
-    )
+    run(AnsibleModule(argument_spec(), supports_check_mode=True), work)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from .fields import Field, Message, Options, merged, put, take, without
 
+Action = Literal["create", "update", "delete"]
+
 
 class InvalidOptions(ValueError):
     """Options that Google would refuse, refused before any call.
@@ -60,7 +62,7 @@ class Step:
     :param effect: what happens to running nodes; empty for nothing.
     """
 
-    action: Literal["create", "update", "delete"]
+    action: Action
     subject: str
     call: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Step:
 
     def sentence(self) -> str:
         """Return the step as a line for a person."""
-        if self.action != "update":
+        if self.action != "update" or not self.changes:
             return f"{self.action} {self.subject}"
         listed = ", ".join(change.sentence() for change in self.changes)
         return f"update {self.subject}: {listed}" + (f" ({self.effect})" if self.effect else "")

@@ -121,7 +121,7 @@ def change_result(plans: Iterable[Plan], runs: Iterable[Run] | None, waited_seco
     steps = (
         [step for plan in plans for step in plan.steps]
         if runs is None
-        else [step for run in runs for step in run.done]
+        else [step for run in runs for step in run.begun]
     )
     started = any(run.operations for run in runs or ())
     before = {plan.subject: dict(plan.before) for plan in plans if plan.changed}

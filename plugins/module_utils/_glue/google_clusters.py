@@ -42,6 +42,7 @@ class Cluster:
         self.params = params
         self.name: str = params["name"]
         self.location: str = params["location"]
+        self.wait: bool = params["wait"]
         self.clock = clock
         self.deadline = Deadline(clock, params["timeout_seconds"])
         self.progress = progress
@@ -51,16 +52,18 @@ class Cluster:
         """Return the result of making the cluster what is wanted."""
         refuse_problems(f"Cluster {self.name}", cluster_problems(self.params, self.location))
         live = self._settled(check_mode=check_mode)
+        if not self.wait and live and live.get("status") in MUST_SETTLE:
+            return self._result(Plan(f"Cluster {self.name}"), [], live)
         planned = self._plan(live)
         planned.require_in_place()
         if check_mode or not planned.changed:
             result = self._result(planned, None if check_mode else [], live)
             self._refuse_broken(live, {key: result[key] for key in result if key != "error_kind"})
             return result
-        runs = carry_out(self.gke, [planned], self.deadline, self.progress)
+        runs = carry_out(self.gke, [planned], self.deadline, self.progress, wait=self.wait)
         if self._fingerprint_was_stale(runs[0]):
             live = self.google.cluster(self.location, self.name)
-            runs += carry_out(self.gke, [self._plan(live)], self.deadline, self.progress)
+            runs += carry_out(self.gke, [self._plan(live)], self.deadline, self.progress, wait=self.wait)
         return self._looked_again(planned, runs)
 
     def remove(self, *, check_mode: bool) -> dict[str, Any]:
@@ -72,13 +75,13 @@ class Cluster:
             return self._result(planned, None if check_mode else [], live)
         going = self.gke.operations_on(self.name) if live.get("status") == "STOPPING" else []
         adopted = {planned.subject: going[0]} if going else {}
-        runs = carry_out(self.gke, [planned], self.deadline, self.progress, adopted)
+        runs = carry_out(self.gke, [planned], self.deadline, self.progress, adopted, wait=self.wait)
         return self._looked_again(planned, runs)
 
     def _settled(self, *, check_mode: bool) -> Message | None:
-        """Return the live cluster once it is not being created or deleted."""
+        """Return the live cluster once it is not being created or deleted, at once where nobody waits."""
         live = self.google.cluster(self.location, self.name)
-        while not check_mode and live and live.get("status") in MUST_SETTLE:
+        while self.wait and not check_mode and live and live.get("status") in MUST_SETTLE:
             running = self.gke.operations_on(self.name)
             if running:
                 adopted = {f"Cluster {self.name}": running[0]}
@@ -130,7 +133,7 @@ class Cluster:
         if failed:
             raise failure(failure_sentence(failed), failed.kind, **facts)
         self._refuse_broken(live, facts)
-        if live and planned.after:
+        if live and planned.after and runs[-1].finished:
             result["notes"] += still_differs(self._plan(live))
         return result
 

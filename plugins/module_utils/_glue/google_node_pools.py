@@ -57,11 +57,14 @@ class NodePools:
         self.wanted: list[dict[str, Any]] = params["node_pools"]
         self.recreate: bool = params["recreate"]
         self.on_error: str = params["on_error"]
+        self.wait: bool = params["wait"]
         self.clock = clock
         self.deadline = Deadline(clock, params["timeout_seconds"])
         self.progress = progress
         self.gke = Gke(google, self.location, self.cluster)
         self.zones = 1
+        self.failed_before: list[Run] = []
+        """Creations that an earlier run had begun, and that failed while this one waited for them."""
 
     def check_options(self, state: str) -> None:
         """Raise InvalidOptions for what Google would refuse; nothing is asked of it for that."""
@@ -92,12 +95,17 @@ class NodePools:
             )
         self.zones = len(cluster.get("locations", ())) or 1
         live = self._measured(cluster)
-        plans = [self._plan(pool, live.get(pool["name"]), cluster) for pool in self.wanted]
+        plans = [
+            Plan(f"NodePool {self.cluster}/{pool['name']}")
+            if not self.wait and live.get(pool["name"], {}).get("status") in MUST_SETTLE
+            else self._plan(pool, live.get(pool["name"]), cluster)
+            for pool in self.wanted
+        ]
         for each in plans:
             each.require_in_place()
         if check_mode:
             return self._result(plans, None, live)
-        runs = carry_out(self.gke, plans, self.deadline, self.progress)
+        runs = carry_out(self.gke, plans, self.deadline, self.progress, wait=self.wait)
         return self._looked_again(plans, runs, live)
 
     def remove(self, *, check_mode: bool) -> dict[str, Any]:
@@ -108,14 +116,14 @@ class NodePools:
         if check_mode:
             return self._result(plans, None, live)
         going = self._running_on(name for name, pool in live.items() if pool.get("status") == "STOPPING")
-        runs = carry_out(self.gke, plans, self.deadline, self.progress, going)
+        runs = carry_out(self.gke, plans, self.deadline, self.progress, going, wait=self.wait)
         result = self._result(plans, runs, {})
         self._fail_for(runs, result)
         return result
 
     def _settled(self, cluster: Message, *, check_mode: bool) -> Message:
-        """Return the cluster once nothing is being created or deleted among the named pools."""
-        while not check_mode:
+        """Return the cluster once nothing is created or deleted among the named pools, or nobody waits."""
+        while self.wait and not check_mode:
             unsettled = [
                 name for name, pool in self._live(cluster).items() if pool.get("status") in MUST_SETTLE
             ]
@@ -137,7 +145,10 @@ class NodePools:
         return cluster
 
     def _wait(self, running: Mapping[str, Any]) -> None:
-        wait_for(self.gke, running, self.deadline, self.progress)
+        runs = wait_for(self.gke, running, self.deadline, self.progress)
+        self.failed_before += [
+            run for run in runs if run.failure and run.failure.kind != "timeout" and _creates(run)
+        ]
 
     def _running_on(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the running operation per subject, for those pools that have one."""
@@ -190,7 +201,7 @@ class NodePools:
         self, plans: Sequence[Plan], runs: Sequence[Run], before: Mapping[str, Message]
     ) -> dict[str, Any]:
         """Return the result by what is there now; a creation that failed may have left a pool."""
-        changed = any(run.operations or run.failure for run in runs)
+        changed = any(run.operations or run.failure for run in [*runs, *self.failed_before])
         live = before
         notes: list[str] = []
         if changed:
@@ -199,16 +210,12 @@ class NodePools:
             # An operation that was forgotten may still be at work: the status tells.
             cluster = self._settled(cluster, check_mode=late)
             live = self._measured(cluster)
-            done = [run.plan for run in runs if not run.failure and run.done]
+            done = [run.plan for run in runs if not run.failure and run.finished and run.done]
             notes = self._unlike(done, live, cluster)
         broken = [
             run.plan.steps[-1].name
-            for run in runs
-            if run.failure
-            and run.failure.kind != "timeout"
-            and len(run.plan.steps) - len(run.done) == 1
-            and run.plan.steps[-1].action == "create"
-            and run.failure.operation
+            for run in [*runs, *self.failed_before]
+            if run.failure and run.failure.kind != "timeout" and _creates(run) and run.failure.operation
         ]
         if self.on_error == "delete" and broken:
             removals = [deletion(self.cluster, name, live.get(name)) for name in broken]
@@ -233,7 +240,11 @@ class NodePools:
         return notes
 
     def _fail_for(self, runs: Sequence[Run], result: dict[str, Any], kept: Sequence[str] = ()) -> None:
-        failed = [run for run in runs if run.failure and run.plan.steps[-1].name not in kept]
+        failed = [
+            run
+            for run in [*runs, *self.failed_before]
+            if run.failure and run.plan.steps[-1].name not in kept
+        ]
         sentences = [failure_sentence(run.failure) for run in failed if run.failure]
         kinds = [run.failure.kind for run in failed if run.failure]
         for pool in result["node_pools"] if self.on_error != "keep" else ():
@@ -251,7 +262,7 @@ class NodePools:
         self, plans: Sequence[Plan], runs: Sequence[Run] | None, live: Mapping[str, Message]
     ) -> dict[str, Any]:
         result = change_result(plans, runs, self.deadline.elapsed)
-        failures = {run.plan.subject: run.failure for run in runs or () if run.failure}
+        failures = {run.plan.subject: run.failure for run in [*(runs or ()), *self.failed_before] if run.failure}
         pools = []
         for pool, each in zip(self.wanted, plans, strict=True):
             found = live.get(pool["name"])
@@ -284,6 +295,11 @@ class NodePools:
         if live is not None:
             options = {**read(live), "initial_node_count": live.get("initialNodeCount", 0)}
         return node_counts(options, len(options.get("locations") or ()) or self.zones).as_dict()
+
+
+def _creates(run: Run) -> bool:
+    """Say whether what a run has left to do is to create its pool."""
+    return len(run.plan.steps) - len(run.done) == 1 and run.plan.steps[-1].action == "create"
 
 
 def node_pools(module: Module, google: Google, clock: Clock, progress: Progress) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .._core.change import Plan, Step
+from .._core.change import Action, Plan, Step
 from .._core.operations import ErrorKind, Operation
 from .clock import Clock, Deadline
 from .google import GoogleError
@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 # Polls begin quickly and slow down with the age of the operation, to gcloud's five seconds.
 SHORTEST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-SHARE_OF_AGE = 0.1
+SHARE_OF_AGE = 0.05
 # A busy cluster that names no operation, too many requests, a failing server.
 FIRST_BACK_OFF = 1.0
 LONGEST_BACK_OFF = 30.0
@@ -82,6 +82,16 @@ class Run:
     @property
     def finished(self) -> bool:
         return self.failure is not None or not self._pending
+
+    @property
+    def under_way(self) -> bool:
+        """Return whether Google is at work on it."""
+        return self.failure is None and self._current is not None
+
+    @property
+    def begun(self) -> list[Step]:
+        """Return the steps that took effect, and the one that Google is at work on."""
+        return self.done + self._pending[: int(self.under_way)]
 
     def take_over(self, operation: Operation) -> None:
         """Wait for an operation that already does the first step, instead of starting it."""
@@ -217,19 +227,23 @@ def carry_out(
     deadline: Deadline,
     progress: Progress = lambda _text: None,
     adopted: Mapping[str, Operation] | None = None,
+    *,
+    wait: bool = True,
 ) -> list[Run]:
     """Return one finished run per plan, each with its failure if it has one.
 
     :param deadline: one limit for all of them; what still runs then is reported with its name.
     :param progress: called with a sentence whenever something begins or ends.
     :param adopted: per subject, a running operation that already does the plan's first step.
+    :param wait: whether to see them through. Else each returns with its first operation that takes time
+        under way; what is in the way of that is waited for.
     """
     runs = [Run(plan, api, deadline.clock, progress) for plan in plans]
     for run in runs:
         taken = (adopted or {}).get(run.plan.subject)
         if taken and not run.finished:
             run.take_over(taken)
-    while unfinished := [run for run in runs if not run.finished]:
+    while unfinished := [run for run in runs if not run.finished and (wait or not run.under_way)]:
         if deadline.expired:
             for run in unfinished:
                 run.out_of_time(deadline.seconds)
@@ -237,16 +251,24 @@ def carry_out(
         for run in unfinished:
             if deadline.clock.monotonic() >= run.due:
                 run.advance()
-        _sleep_until_due(runs, deadline)
+        _sleep_until_due(unfinished, deadline)
     return runs
 
 
 def wait_for(
     api: Api, operations: Mapping[str, Operation], deadline: Deadline, progress: Progress
 ) -> list[Run]:
-    """Return when the operations, one per subject, have ended."""
-    plans = [Plan(subject, (Step("update", subject, ""),)) for subject in operations]
+    """Return one run per operation, one operation per subject, when all have ended."""
+    plans = [
+        Plan(subject, (Step(_action(operation), subject, ""),)) for subject, operation in operations.items()
+    ]
     return carry_out(api, plans, deadline, progress, operations)
+
+
+def _action(operation: Operation) -> Action:
+    """Return what an operation of GKE does, by its type (``CREATE_NODE_POOL``)."""
+    actions: dict[str, Action] = {"CREATE": "create", "DELETE": "delete"}
+    return actions.get(operation.type.partition("_")[0], "update")
 
 
 def _sleep_until_due(runs: Iterable[Run], deadline: Deadline) -> None:
