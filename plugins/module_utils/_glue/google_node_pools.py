@@ -241,9 +241,7 @@ class NodePools:
 
     def _fail_for(self, runs: Sequence[Run], result: dict[str, Any], kept: Sequence[str] = ()) -> None:
         failed = [
-            run
-            for run in [*runs, *self.failed_before]
-            if run.failure and run.plan.steps[-1].name not in kept
+            run for run in [*runs, *self.failed_before] if run.failure and run.plan.steps[-1].name not in kept
         ]
         sentences = [failure_sentence(run.failure) for run in failed if run.failure]
         kinds = [run.failure.kind for run in failed if run.failure]
@@ -262,7 +260,8 @@ class NodePools:
         self, plans: Sequence[Plan], runs: Sequence[Run] | None, live: Mapping[str, Message]
     ) -> dict[str, Any]:
         result = change_result(plans, runs, self.deadline.elapsed)
-        failures = {run.plan.subject: run.failure for run in [*(runs or ()), *self.failed_before] if run.failure}
+        ended = [*(runs or ()), *self.failed_before]
+        failures = {run.plan.subject: run.failure for run in ended if run.failure}
         pools = []
         for pool, each in zip(self.wanted, plans, strict=True):
             found = live.get(pool["name"])

@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 # Polls begin quickly and slow down with the age of the operation, to gcloud's five seconds.
 SHORTEST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-SHARE_OF_AGE = 0.05
+SHARE_OF_AGE = 0.1
 # A busy cluster that names no operation, too many requests, a failing server.
 FIRST_BACK_OFF = 1.0
 LONGEST_BACK_OFF = 30.0
@@ -92,6 +92,10 @@ class Run:
     def begun(self) -> list[Step]:
         """Return the steps that took effect, and the one that Google is at work on."""
         return self.done + self._pending[: int(self.under_way)]
+
+    def needs_us(self, *, wait: bool) -> bool:
+        """Return whether there is more to do: until it ends, or until Google is at work on it."""
+        return not self.finished and (wait or not self.under_way)
 
     def take_over(self, operation: Operation) -> None:
         """Wait for an operation that already does the first step, instead of starting it."""
@@ -243,7 +247,7 @@ def carry_out(
         taken = (adopted or {}).get(run.plan.subject)
         if taken and not run.finished:
             run.take_over(taken)
-    while unfinished := [run for run in runs if not run.finished and (wait or not run.under_way)]:
+    while unfinished := [run for run in runs if run.needs_us(wait=wait)]:
         if deadline.expired:
             for run in unfinished:
                 run.out_of_time(deadline.seconds)
@@ -251,7 +255,7 @@ def carry_out(
         for run in unfinished:
             if deadline.clock.monotonic() >= run.due:
                 run.advance()
-        _sleep_until_due(unfinished, deadline)
+        _sleep_until_due([run for run in runs if run.needs_us(wait=wait)], deadline)
     return runs
 
 
@@ -272,7 +276,7 @@ def _action(operation: Operation) -> Action:
 
 
 def _sleep_until_due(runs: Iterable[Run], deadline: Deadline) -> None:
-    due = [run.due for run in runs if not run.finished]
+    due = [run.due for run in runs]
     if due:
         pause = min(due) - deadline.clock.monotonic()
         deadline.clock.sleep(max(0.0, min(pause, deadline.remaining)))

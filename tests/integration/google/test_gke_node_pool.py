@@ -254,7 +254,7 @@ FAILURES = {
     ),
     "permission": (("permission-denied", {"permission": "container.clusters.update"}), "permission", False),
     "not-enabled": (("service-disabled", {"service": "container.googleapis.com"}), "not_enabled", False),
-    "internal-error": (("operation-fails", {"pool": "gpu-pool"}), "other", True),
+    "internal-error": (("operation-fails", {"pool": "gpu-pool", "type": "CREATE_NODE_POOL"}), "other", True),
 }
 
 

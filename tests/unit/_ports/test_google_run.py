@@ -211,3 +211,30 @@ def test_waiting_for_operations_starts_nothing(api):
         api, {"NodePool demo/a": Operation("operation-x")}, Deadline(api.clock, 100.0), lambda _text: None
     )
     assert (done.failure, api.started) == (None, [])
+
+
+def test_without_waiting_each_plan_returns_with_its_first_operation_under_way(api, clock):
+    api.refusals["second"] = [refused("conflict", BUSY, retryable=True)]
+    api.ends["operation-other"] = clock.monotonic() + MINUTE
+    plans = [plan("first", "delete", "create"), plan("second", "create")]
+    runs = carry_out(api, plans, Deadline(clock, 10 * MINUTE), wait=False)
+    assert [run.failure for run in runs] == [None, None]
+    assert [run.finished for run in runs] == [False, False]
+    assert [run.done for run in runs] == [[], []]
+    assert [[step.action for step in run.begun] for run in runs] == [["delete"], ["create"]]
+    assert MINUTE <= clock.monotonic() - api.started[0][1] < 2 * MINUTE  # what was in the way
+
+
+def test_an_operation_that_is_waited_for_is_called_what_it_is(api, clock):
+    said = []
+    operations = {f"NodePool demo/{name}": Operation(name, type=type_) for name, type_ in TYPES.items()}
+    api.ends = dict.fromkeys(TYPES, clock.monotonic() + MINUTE)
+    wait_for(api, operations, Deadline(clock, 10 * MINUTE), said.append)
+    assert said[3:] == [
+        "create NodePool demo/new: done",
+        "delete NodePool demo/old: done",
+        "update NodePool demo/sized: done",
+    ]
+
+
+TYPES = {"new": "CREATE_NODE_POOL", "old": "DELETE_NODE_POOL", "sized": "SET_NODE_POOL_SIZE"}
