@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter
 from pathlib import Path
@@ -27,6 +28,10 @@ pytestmark = pytest.mark.lab
 
 AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+CRDS = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+TOKEN = "no-model-is-loaded-in-the-lab"
 AUTOSCALED = {"vllm_max_replicas": 4, "vllm_min_available": 2}
 SCHEMA = Path(__file__).parents[3] / "roles" / "report" / "files" / "report.schema.json"
 
@@ -50,6 +55,8 @@ def everything(bench) -> Counter[str]:
     )
     for kind in (DAEMON_SETS, DEPLOYMENTS, AUTOSCALERS, BUDGETS):
         counts[kind.plural] = len(list(bench.api.list(kind)))
+    names = [each["metadata"]["name"] for each in bench.api.list(CRDS)]
+    counts["definitions of drivers"] = sum(name.endswith("nvidia.com") for name in names)
     counts["releases"] = len(list(bench.api.list(SECRETS, "kube-system", label_selector="owner=helm")))
     return +counts
 
@@ -85,9 +92,17 @@ def test_02_check_mode_on_nothing_makes_nothing(bench, google):
     assert built(bench) == set()
 
 
+def says_the_token(output: str) -> bool:
+    return TOKEN in output or base64.b64encode(TOKEN.encode()).decode() in output
+
+
 def test_03_setup(bench, google):
-    ended = bench.play("site.yml", **bench.connection(google_endpoint=google.endpoint))
+    """Also at the highest verbosity nobody reads the token."""
+    connection = bench.connection(google_endpoint=google.endpoint)
+    ended = bench.play("site.yml", "-vvv", "--diff", **connection)
     assert ended.status == 0, ended.output
+    assert "hf-secret" in ended.output
+    assert not says_the_token(ended.output)
     assert len(google.writes) == 4  # repository, cluster, two node pools
     assert everything(bench)["releases"] == 2
     assert len(built(bench)) == 3
@@ -245,9 +260,13 @@ def test_08_check_mode_lists_what_would_go_and_takes_nothing(bench, google):
     assert everything(bench) == before
 
 
-def test_09_teardown_leaves_nothing(bench):
-    ended = bench.play("playbooks/teardown.yml")
+def test_09_teardown_leaves_nothing(bench, google):
+    connection = bench.connection(google_endpoint=google.endpoint)
+    ended = bench.play("playbooks/teardown.yml", "-vvv", "--diff", **connection)
     assert ended.status == 0, ended.output
+    assert "hf-secret" in ended.output
+    assert not says_the_token(ended.output)
+    assert len(google.writes) == 2  # repository, and the cluster with its node pools
     assert "Nothing is left" in ended.output
     # The lab's API server outlives the cluster that it stands for: the roles had to take their objects away.
     assert everything(bench) == Counter()
