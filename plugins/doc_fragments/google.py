@@ -75,8 +75,8 @@ options:
   wait:
     description:
       - Whether to wait until Google is done.
-      - With V(false) it is begun, what is in its way is waited for, and what is left to do is done by a later run that waits. Until then
-        the time is free for other work.
+      - With V(false) a creation or deletion is left under way, and the time is free for other work. What is in its way is waited for, and
+        so is any other change.
       - What becomes of it is not known without waiting, so follow it with a run that waits.
     type: bool
     default: true

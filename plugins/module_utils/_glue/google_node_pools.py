@@ -27,6 +27,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.clock import 
 from ansible_collections.inference.dra.plugins.module_utils._ports.google import Google, GoogleError
 from ansible_collections.inference.dra.plugins.module_utils._ports.google_apis import Gke
 from ansible_collections.inference.dra.plugins.module_utils._ports.google_run import (
+    Failure,
     Progress,
     Run,
     carry_out,
@@ -63,8 +64,8 @@ class NodePools:
         self.progress = progress
         self.gke = Gke(google, self.location, self.cluster)
         self.zones = 1
-        self.failed_before: list[Run] = []
-        """Creations that an earlier run had begun, and that failed while this one waited for them."""
+        self.failed_before: dict[str, Failure] = {}
+        """Per pool, why its creation failed that an earlier run had begun."""
 
     def check_options(self, state: str) -> None:
         """Raise InvalidOptions for what Google would refuse; nothing is asked of it for that."""
@@ -87,6 +88,8 @@ class NodePools:
                 "not_found",
             )
         cluster = self._settled(cluster or {}, check_mode=check_mode)
+        if self.wait and not check_mode:
+            self._remember_failed_creations(cluster)
         if take(cluster, "autopilot.enabled"):
             raise failure(
                 f"change node pools of cluster {self.cluster}: it is an Autopilot cluster, which makes "
@@ -117,7 +120,8 @@ class NodePools:
             return self._result(plans, None, live)
         going = self._running_on(name for name, pool in live.items() if pool.get("status") == "STOPPING")
         runs = carry_out(self.gke, plans, self.deadline, self.progress, going, wait=self.wait)
-        result = self._result(plans, runs, {})
+        left = {} if self.wait else self._live(self.google.cluster(self.location, self.cluster) or {})
+        result = self._result(plans, runs, left)
         self._fail_for(runs, result)
         return result
 
@@ -131,7 +135,7 @@ class NodePools:
                 break
             running = self._running_on(unsettled)
             if running:
-                self._wait(running)
+                self._watch(running)
             if self.deadline.expired:
                 raise failure(
                     f"wait for {', '.join(unsettled)} of cluster {self.cluster} to be created or deleted: "
@@ -144,11 +148,19 @@ class NodePools:
                 self.clock.sleep(ANOTHER_LOOK)  # its operation is unknown or just ended
         return cluster
 
-    def _wait(self, running: Mapping[str, Any]) -> None:
-        runs = wait_for(self.gke, running, self.deadline, self.progress)
-        self.failed_before += [
-            run for run in runs if run.failure and run.failure.kind != "timeout" and _creates(run)
-        ]
+    def _watch(self, running: Mapping[str, Any]) -> None:
+        """Wait for operations that an earlier run began, and remember the creations that fail."""
+        for run in wait_for(self.gke, running, self.deadline, self.progress):
+            if run.failure and run.failure.kind != "timeout" and _creates(run):
+                self.failed_before[run.plan.steps[-1].name] = run.failure
+
+    def _remember_failed_creations(self, cluster: Message) -> None:
+        """Add why the creation failed of pools in error, as far as Google still knows."""
+        for name, pool in self._live(cluster).items():
+            operation = self.gke.failed_creation(name) if health(pool).broken else None
+            if operation:
+                step = f"create NodePool {self.cluster}/{name}"
+                self.failed_before[name] = Failure(operation.kind, operation.message, step, operation.name)
 
     def _running_on(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the running operation per subject, for those pools that have one."""
@@ -201,7 +213,7 @@ class NodePools:
         self, plans: Sequence[Plan], runs: Sequence[Run], before: Mapping[str, Message]
     ) -> dict[str, Any]:
         """Return the result by what is there now; a creation that failed may have left a pool."""
-        changed = any(run.operations or run.failure for run in [*runs, *self.failed_before])
+        changed = any(run.operations or run.failure for run in runs)
         live = before
         notes: list[str] = []
         if changed:
@@ -212,18 +224,21 @@ class NodePools:
             live = self._measured(cluster)
             done = [run.plan for run in runs if not run.failure and run.finished and run.done]
             notes = self._unlike(done, live, cluster)
-        broken = [
+        broken = [*self.failed_before]
+        broken += [
             run.plan.steps[-1].name
-            for run in [*runs, *self.failed_before]
+            for run in runs
             if run.failure and run.failure.kind != "timeout" and _creates(run) and run.failure.operation
         ]
+        removed: list[Run] = []
         if self.on_error == "delete" and broken:
             removals = [deletion(self.cluster, name, live.get(name)) for name in broken]
             clean_up = Deadline(self.clock, max(self.deadline.remaining, CLEAN_UP_SECONDS))
-            carry_out(self.gke, removals, clean_up, self.progress)
+            removed = carry_out(self.gke, removals, clean_up, self.progress)
             live = self._live(self.google.cluster(self.location, self.cluster) or {})
         result = self._result(plans, runs, live)
         result["notes"] += notes
+        result["changed"] = result["changed"] or any(run.done for run in removed)
         if not (self.on_error == "keep" and all(name in live for name in broken)):
             broken = []
         self._fail_for(runs, result, kept=broken)
@@ -240,13 +255,11 @@ class NodePools:
         return notes
 
     def _fail_for(self, runs: Sequence[Run], result: dict[str, Any], kept: Sequence[str] = ()) -> None:
-        failed = [
-            run for run in [*runs, *self.failed_before] if run.failure and run.plan.steps[-1].name not in kept
-        ]
-        sentences = [failure_sentence(run.failure) for run in failed if run.failure]
-        kinds = [run.failure.kind for run in failed if run.failure]
+        failed = {name: each for name, each in self._failures(runs).items() if name not in kept}
+        sentences = [failure_sentence(each) for each in failed.values()]
+        kinds: list[str] = [each.kind for each in failed.values()]
         for pool in result["node_pools"] if self.on_error != "keep" else ():
-            if pool["broken"] and pool["name"] not in {run.plan.steps[-1].name for run in failed}:
+            if pool["broken"] and pool["name"] not in failed:
                 sentences.append(
                     f"use NodePool {self.cluster}/{pool['name']}: its status is {pool['status']}: "
                     f"{pool['message']} ({pool['error_kind']}); delete it, or set on_error to keep"
@@ -256,17 +269,20 @@ class NodePools:
             facts = {key: value for key, value in result.items() if key != "error_kind"}
             raise failure("; ".join(sentences), kinds[0], **facts)
 
+    def _failures(self, runs: Iterable[Run]) -> dict[str, Failure]:
+        """Return per pool why it is not as wanted."""
+        return self.failed_before | {run.plan.steps[-1].name: run.failure for run in runs if run.failure}
+
     def _result(
         self, plans: Sequence[Plan], runs: Sequence[Run] | None, live: Mapping[str, Message]
     ) -> dict[str, Any]:
         result = change_result(plans, runs, self.deadline.elapsed)
-        ended = [*(runs or ()), *self.failed_before]
-        failures = {run.plan.subject: run.failure for run in ended if run.failure}
+        failures = self._failures(runs or ())
         pools = []
-        for pool, each in zip(self.wanted, plans, strict=True):
+        for pool in self.wanted:
             found = live.get(pool["name"])
             state = health(found) if found else ABSENT
-            failed = failures.get(each.subject)
+            failed = failures.get(pool["name"])
             unhealthy = failed.kind if failed else state.kind if state.degraded else ""
             pools.append(
                 {

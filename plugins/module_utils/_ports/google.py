@@ -162,11 +162,14 @@ class Google:
         """Return a GKE operation as it is now."""
         return container_operation(self.read("container", f"/v1/{self.place(location)}/operations/{name}"))
 
+    def operations(self, location: str) -> list[Operation]:
+        """Return the GKE operations of a location, with those that ended lately."""
+        answer = self.read("container", f"/v1/{self.place(location)}/operations")
+        return [container_operation(each) for each in answer.get("operations", ())]
+
     def running_operations(self, location: str) -> list[Operation]:
         """Return the GKE operations of a location that are not done."""
-        answer = self.read("container", f"/v1/{self.place(location)}/operations")
-        found = [container_operation(each) for each in answer.get("operations", ())]
-        return [each for each in found if not each.done]
+        return [each for each in self.operations(location) if not each.done]
 
     # Artifact Registry
 

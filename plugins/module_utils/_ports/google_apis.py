@@ -42,11 +42,21 @@ class Gke:
 
     def operations_on(self, name: str) -> list[Operation]:
         """Return the running operations on a node pool, or on the cluster itself by its own name."""
-        target = f"clusters/{self.cluster}"
-        if name != self.cluster:
-            target += f"/nodePools/{name}"
         running = self.google.running_operations(self.location)
-        return [each for each in running if each.target == target]
+        return [each for each in running if each.target == self._target(name)]
+
+    def failed_creation(self, name: str) -> Operation | None:
+        """Return the operation that created a node pool, where that failed and Google still knows it."""
+        creations = [
+            each
+            for each in self.google.operations(self.location)
+            if each.target == self._target(name) and each.type == "CREATE_NODE_POOL"
+        ]
+        latest = max(creations, key=lambda each: each.name, default=None)  # the name begins with its time
+        return latest if latest and latest.failed else None
+
+    def _target(self, name: str) -> str:
+        return f"clusters/{self.cluster}" + (f"/nodePools/{name}" if name != self.cluster else "")
 
 
 POOL_CALLS = ("node_pool", "node_pool_autoscaling", "node_pool_management", "node_pool_size")

@@ -94,8 +94,13 @@ class Run:
         return self.done + self._pending[: int(self.under_way)]
 
     def needs_us(self, *, wait: bool) -> bool:
-        """Return whether there is more to do: until it ends, or until Google is at work on it."""
-        return not self.finished and (wait or not self.under_way)
+        """Return whether there is more to do: until it ends, or until Google is at work on the last step.
+
+        Only a creation or a deletion is left alone: whoever comes next sees it in the object's status. An
+        update may already read back as done, or not yet as begun.
+        """
+        ends_by_itself = self.under_way and len(self._pending) == 1 and self._pending[0].action != "update"
+        return not self.finished and (wait or not ends_by_itself)
 
     def take_over(self, operation: Operation) -> None:
         """Wait for an operation that already does the first step, instead of starting it."""
@@ -239,8 +244,8 @@ def carry_out(
     :param deadline: one limit for all of them; what still runs then is reported with its name.
     :param progress: called with a sentence whenever something begins or ends.
     :param adopted: per subject, a running operation that already does the plan's first step.
-    :param wait: whether to see them through. Else each returns with its first operation that takes time
-        under way; what is in the way of that is waited for.
+    :param wait: whether to see them through. Else a plan that ends with a creation or a deletion returns
+        with that one under way.
     """
     runs = [Run(plan, api, deadline.clock, progress) for plan in plans]
     for run in runs:

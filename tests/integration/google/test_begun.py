@@ -36,15 +36,33 @@ def test_a_cluster_that_fails_after_it_was_begun_fails_the_run_that_waits(lab):
     assert "no subnet has room" in followed["msg"]
 
 
-def test_a_change_is_begun_with_its_first_step(cluster):
-    wanted = {"labels": {"team": "ml"}, "gateway_api": "standard"}
-    planned = have_cluster(cluster, check_mode=True, **wanted)
-    assert len(planned["actions"]) == 2
-    begun = have_cluster(cluster, wait=False, **wanted)
-    assert begun["actions"] == planned["actions"][:1]
-    followed = have_cluster(cluster, **wanted)
-    assert followed["actions"] == planned["actions"][1:]
-    assert not have_cluster(cluster, **wanted)["changed"]
+def test_an_update_is_seen_through_and_done_once(lab):
+    versions = lab.google.server_config("us-central1")["validMasterVersions"]
+    have_cluster(lab, version=versions[-1])
+    wanted = {"labels": {"team": "ml"}, "gateway_api": "standard", "version": versions[0]}
+    planned = have_cluster(lab, check_mode=True, **wanted)
+    assert len(planned["actions"]) == 3
+    begun = have_cluster(lab, wait=False, **wanted)
+    assert begun["actions"] == planned["actions"]
+    writes = lab.writes
+    assert (have_cluster(lab, **wanted)["changed"], lab.writes) == (False, writes)
+
+
+def test_an_update_that_fails_fails_the_run_that_does_not_wait(cluster):
+    pools(cluster, CPU_POOL)
+    cluster.fault("operation-fails", pool="cpu-pool", message="upgrade went wrong")
+    result = pools(cluster, {**CPU_POOL, "machine_type": "n2-standard-32"}, wait=False)
+    assert result["failed"]
+    assert "upgrade went wrong" in result["msg"]
+
+
+def test_recreation_carries_over_what_nobody_named(cluster):
+    pools(cluster, {**GPU_POOL, "labels": {"kept": "yes"}})
+    changed = {key: value for key, value in GPU_POOL.items() if key != "labels"} | {"spot": False}
+    begun = pools(cluster, changed, wait=False, recreate=True)
+    assert begun["node_pools"][0]["status"] == "PROVISIONING"
+    pools(cluster, changed, recreate=True)
+    assert cluster.pool("gpu-pool")["config"]["labels"]["kept"] == "yes"
 
 
 def test_a_deletion_is_begun_and_followed(cluster):
@@ -82,18 +100,21 @@ def test_pools_wait_for_the_cluster_that_was_begun(lab):
     assert begun["node_pools"][0]["status"] == "PROVISIONING"
 
 
+@pytest.mark.parametrize("ended", [False, True], ids=["still-runs", "has-ended"])
 @pytest.mark.parametrize("on_error", ["fail", "keep", "delete"])
 @pytest.mark.parametrize(
     ("fault", "kind", "stays"),
     [value for value in FAILURES.values() if value[2]],
     ids=[name for name, value in FAILURES.items() if value[2]],
 )
-def test_a_creation_that_fails_after_it_was_begun_is_judged_as_any_other(
-    cluster, fault, kind, stays, on_error
+def test_a_creation_that_fails_after_it_was_begun_is_judged_as_any_other(  # noqa: PLR0917 - a table
+    cluster, fault, kind, stays, on_error, ended
 ):
     cluster.fault(fault[0], **fault[1])
     begun = pools(cluster, GPU_POOL, CPU_POOL, wait=False, on_error=on_error)
     assert not begun["failed"]
+    if ended:
+        cluster.clock.sleep(3600)
     followed = pools(cluster, GPU_POOL, CPU_POOL, on_error=on_error)
     assert (followed["failed"], followed["error_kind"]) == (on_error != "keep", kind)
     gpu, cpu = followed["node_pools"]
@@ -108,7 +129,7 @@ def test_a_pools_deletion_is_begun_and_followed(cluster):
     pools(cluster, CPU_POOL)
     begun = pools(cluster, CPU_POOL, state="absent", wait=False)
     assert (begun["changed"], begun["failed"]) == (True, False)
-    assert cluster.pool("cpu-pool")["status"] == "STOPPING"
+    assert [pool["status"] for pool in begun["node_pools"]] == ["STOPPING"]
     writes = cluster.writes
     pools(cluster, CPU_POOL, state="absent")
     assert (cluster.pool("cpu-pool"), cluster.writes) == (None, writes)

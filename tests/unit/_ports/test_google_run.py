@@ -213,16 +213,25 @@ def test_waiting_for_operations_starts_nothing(api):
     assert (done.failure, api.started) == (None, [])
 
 
-def test_without_waiting_each_plan_returns_with_its_first_operation_under_way(api, clock):
+def test_without_waiting_only_a_creation_or_deletion_at_the_end_is_left_under_way(api, clock):
     api.refusals["second"] = [refused("conflict", BUSY, retryable=True)]
     api.ends["operation-other"] = clock.monotonic() + MINUTE
-    plans = [plan("first", "delete", "create"), plan("second", "create")]
+    plans = [
+        plan("first", "delete", "create"),
+        plan("second", "create"),
+        plan("third", "update"),
+        plan("fourth", "delete"),
+    ]
     runs = carry_out(api, plans, Deadline(clock, 10 * MINUTE), wait=False)
-    assert [run.failure for run in runs] == [None, None]
-    assert [run.finished for run in runs] == [False, False]
-    assert [run.done for run in runs] == [[], []]
-    assert [[step.action for step in run.begun] for run in runs] == [["delete"], ["create"]]
-    assert MINUTE <= clock.monotonic() - api.started[0][1] < 2 * MINUTE  # what was in the way
+    assert [run.failure for run in runs] == [None] * 4
+    assert [run.finished for run in runs] == [False, False, True, False]
+    assert [[step.action for step in run.done] for run in runs] == [["delete"], [], ["update"], []]
+    assert [[step.action for step in run.begun] for run in runs] == [
+        ["delete", "create"],
+        ["create"],
+        ["update"],
+        ["delete"],
+    ]
 
 
 def test_an_operation_that_is_waited_for_is_called_what_it_is(api, clock):
