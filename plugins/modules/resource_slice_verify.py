@@ -110,6 +110,14 @@ options:
     type: str
     choices: [note, warning, error, never]
     default: error
+  wait_seconds:
+    description:
+      - How long to look again while a verdict is so grave that the module would fail, as with a driver that is still on its way.
+        With V(0) it looks once.
+      - Each change of what is missing is printed where the controller does the work itself, that is locally.
+      - Check mode and a dump wait for nothing.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - inference.dra.kubernetes.dump
@@ -143,6 +151,11 @@ EXAMPLES = r"""
 - name: Verify everything that the alternatives need
   inference.dra.resource_slice_verify:
     expectations: "{{ inference_plan.slices }}"
+
+- name: Give drivers that were just installed five minutes, and see meanwhile what is missing
+  inference.dra.resource_slice_verify:
+    expectations: "{{ inference_plan.slices }}"
+    wait_seconds: 300
 
 - name: Audit the slices of a dump that somebody sent
   inference.dra.resource_slice_verify:
@@ -181,16 +194,22 @@ forbidden:
   returned: unless the input or the cluster can't be read
   type: list
   elements: str
+waited_seconds:
+  description: How long the module looked again, V(0.0) where the first look was enough or the only one.
+  returned: unless the input or the cluster can't be read
+  type: float
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.inference.dra.plugins.module_utils._glue.result import run
 from ansible_collections.inference.dra.plugins.module_utils._glue.slices import verify_slices, verify_spec
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
 
 
 def main() -> None:
-    run(AnsibleModule(argument_spec=verify_spec(), supports_check_mode=True), verify_slices)
+    module = AnsibleModule(argument_spec=verify_spec(), supports_check_mode=True)
+    run(module, lambda ready: verify_slices(ready, SystemClock(), module.log))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim
 from ansible_collections.inference.dra.plugins.module_utils._core.driver_chain import Publisher
@@ -31,12 +31,11 @@ from ansible_collections.inference.dra.plugins.module_utils._core.slice_verifica
     held_devices,
     verify,
 )
-from ansible_collections.inference.dra.plugins.module_utils._core.verdict import Verdict
+from ansible_collections.inference.dra.plugins.module_utils._core.verdict import Status, Verdict
 from ansible_collections.inference.dra.plugins.module_utils._core.workloads import Name
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import (
     Clock,
     Deadline,
-    SystemClock,
 )
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
@@ -45,6 +44,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     DEVICE_CLASSES,
     NODES,
     PODS,
+    RETRY_SECONDS,
     SLICES,
     Forbidden,
     Kubernetes,
@@ -58,6 +58,10 @@ from .spec import dump_spec, kubernetes_spec
 
 Object = Mapping[str, Any]
 
+SHOWN = 5
+"""So many findings are said in full; the result has them all."""
+FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.25, 2.0
+"""Between two looks of a wait, each twice the one before: what is nearly there is seen soon."""
 KUBELETS_SECONDS = 10.0
 """So long all kubelets together may take to answer; those that have not then are not judged."""
 
@@ -91,16 +95,49 @@ def verify_spec() -> dict[str, Any]:
     own = {
         "expectations": {"type": "list", "elements": "dict", "options": expectation, "default": []},
         "fail_on": {"type": "str", "choices": ["note", "warning", "error", "never"], "default": "error"},
+        "wait_seconds": {"type": "int", "default": 0},
     }
     return kubernetes_spec() | dump_spec() | own
 
 
-def verify_slices(module: Module) -> dict[str, Any]:
-    """Return all verdicts; fail with them where one is as grave as ``fail_on``."""
+def verify_slices(module: Module, clock: Clock, say: Callable[[str], None]) -> dict[str, Any]:
+    """Return all verdicts; fail with them where one is still as grave as ``fail_on`` when the time is up."""
     params = module.params
     expectations = read_expectations(params["expectations"])
-    clock = SystemClock()
+    once = module.check_mode or params["objects"] is not None
+    deadline = Deadline(clock, 0 if once else params["wait_seconds"])
     source, _now = source_from(params, clock)
+    pause, said = FIRST_PAUSE_SECONDS, ""
+    while True:
+        result, grave = look(patient(source, deadline), expectations, params["fail_on"], clock)
+        result["waited_seconds"] = round(deadline.elapsed, 3)
+        if not grave:
+            return result
+        if deadline.expired:
+            raise ModuleFailure(
+                f"Verifying resource slices: {together([each.sentence() for each in grave])}.",
+                "SlicesNotAsExpected",
+                **result,
+            )
+        missing = together([f"{each.subject}: {each.observed or each.reason}" for each in grave])
+        if missing != said:
+            say(f"[{deadline.elapsed:6.1f} of {deadline.seconds:g} s] {missing}")
+            said = missing
+        clock.sleep(min(pause, deadline.remaining))
+        pause = min(2 * pause, MOST_PAUSE_SECONDS)
+
+
+def patient(source: Source, deadline: Deadline) -> Source:
+    """Return the source; in a long wait an API server that is away is waited for, too."""
+    if isinstance(source, Cluster) and deadline.remaining > RETRY_SECONDS:
+        return Cluster(source.api.within(deadline))
+    return source
+
+
+def look(
+    source: Source, expectations: Sequence[Expectation], fail_on: str, clock: Clock
+) -> tuple[dict[str, Any], list[Verdict]]:
+    """Return how it is now: the module's result, and the verdicts that are as grave as ``fail_on``."""
     reader = Reader(source)
     published = reader.published(expectations)
     outcomes = verify(expectations, published)
@@ -115,15 +152,15 @@ def verify_slices(module: Module) -> dict[str, Any]:
         "pools": published.slices.drivers(),
         "forbidden": reader.forbidden,
     }
-    grave = [each for each in verdicts if params["fail_on"] != "never" and each.at_least(params["fail_on"])]
-    if grave:
-        more = f". And {len(grave) - 5} more" if len(grave) > 5 else ""  # noqa: PLR2004 - a readable message
-        raise ModuleFailure(
-            f"Verifying resource slices: {'. '.join(each.sentence() for each in grave[:5])}{more}.",
-            "SlicesNotAsExpected",
-            **result,
-        )
-    return result
+    return result, [
+        each for each in verdicts if fail_on != "never" and each.at_least(cast("Status", fail_on))
+    ]
+
+
+def together(sentences: Sequence[str]) -> str:
+    """Return the first sentences and how many more there are."""
+    more = f". And {len(sentences) - SHOWN} more" if len(sentences) > SHOWN else ""
+    return ". ".join(sentences[:SHOWN]) + more
 
 
 class Reader:

@@ -5,8 +5,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
 import pytest
 
+from ansible_collections.inference.dra.plugins.module_utils._glue.result import ModuleFailure
+from ansible_collections.inference.dra.plugins.module_utils._glue.slices import verify_slices, verify_spec
+from ansible_collections.inference.dra.plugins.module_utils._ports.clock import ManualClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import KubernetesError
 from ansible_collections.inference.dra.tests.unit._core.dra_objects import GPU, devices, resource_slice
 from ansible_collections.inference.dra.tests.unit._ports.api_server import Answer, ApiServer, status
 from ansible_collections.inference.dra.tests.unit.modules.in_process import run_module
@@ -169,3 +176,93 @@ def test_a_kubelet_that_does_not_answer_holds_nothing_up(verify, server):
     assert not result["failed"]
     assert "could not be read on node-a" in str(result["verdicts"])
     assert [each.path for each in server.asked].count("/api/v1/nodes/node-a/proxy/configz") == 1
+
+
+# Waiting
+
+
+class Cluster(ManualClock):
+    """A clock on whose every pause the cluster becomes as the next entry says."""
+
+    def __init__(self, server: Kinds, *looks: dict[str, Answer]) -> None:
+        super().__init__(datetime(2026, 12, 1, tzinfo=UTC))
+        self._server, self._looks = server, [*looks]
+        self.lines: list[str] = []
+        self.sleep(0)
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self._looks:
+            self._server.kinds |= self._looks.pop(0)
+
+    def verify(self, wait_seconds: int, *, check_mode: bool = False, **options):
+        """Return the result of a verification on this clock."""
+        spec = verify_spec()
+        wanted = {name: each.get("default") for name, each in spec["expectations"]["options"].items()}
+        params = {name: each.get("default") for name, each in spec.items()}
+        params |= {"host": self._server.url, "api_key": "x", "wait_seconds": wait_seconds}
+        params |= {"expectations": [wanted | WANTED], **options}
+        module = SimpleNamespace(params=params, check_mode=check_mode)
+        return verify_slices(module, self, self.lines.append)
+
+
+def test_devices_that_come_later_are_waited_for_and_each_change_is_said_once(server):
+    """A quarter of a second later nothing is new, then there is another node, then all slices."""
+    both = listed(NODE, {"metadata": {"name": "node-b", "labels": {"pool": "gpu"}}})
+    slices = [
+        resource_slice(name, pool=name, node=name, devices=devices("gpu-0")) for name in ("node-a", "node-b")
+    ]
+    cluster = Cluster(
+        server,
+        {"resourceslices": listed()},
+        {},
+        {"nodes": both},
+        {"resourceslices": listed(*slices)},
+    )
+    assert cluster.verify(600)["waited_seconds"] == 0.25 + 0.5 + 1
+    assert [line.partition("] ")[0] for line in cluster.lines] == ["[   0.0 of 600 s", "[   0.8 of 600 s"]
+    first, second = cluster.lines
+    assert "Node node-a" in first
+    assert "Node node-b" not in first
+    assert "Node node-a" in second
+    assert "Node node-b" in second
+
+
+def test_what_does_not_come_fails_as_without_a_wait_when_the_time_is_up(server):
+    cluster = Cluster(server, {"resourceslices": listed()})
+    with pytest.raises(ModuleFailure, match="Verifying resource slices: ") as failure:
+        cluster.verify(10)
+    assert failure.value.reason == "SlicesNotAsExpected"
+    assert failure.value.facts["waited_seconds"] == 10
+    assert len(cluster.lines) == 1
+
+
+RECORDED = [{"apiVersion": "v1", "kind": "Node", **NODE}, resource_slice()]
+ONCE = {
+    "C49-check-mode": {"check_mode": True},
+    "dump": {"objects": RECORDED},
+    "nothing-to-wait-for": {"fail_on": "never"},
+}
+
+
+@pytest.mark.parametrize("options", ONCE.values(), ids=ONCE)
+def test_looks_once(server, options):
+    cluster = Cluster(server, {"resourceslices": listed()})
+    try:
+        waited = cluster.verify(600, **options)["waited_seconds"]
+    except ModuleFailure as failure:
+        waited = failure.facts["waited_seconds"]
+    assert (waited, cluster.lines) == (0, [])
+
+
+AWAY = {"a-long-wait": (600, True), "no-wait": (0, False)}
+
+
+@pytest.mark.parametrize(("seconds", "comes"), AWAY.values(), ids=AWAY)
+def test_an_api_server_that_is_away_for_a_minute_is_waited_for(server, seconds, comes):
+    cluster = Cluster(server, *[{"nodes": status(503, "ServiceUnavailable")}] * 30, {"nodes": listed(NODE)})
+    if comes:
+        assert cluster.verify(seconds)["waited_seconds"] > 60
+    else:
+        with pytest.raises(KubernetesError):
+            cluster.verify(seconds)
