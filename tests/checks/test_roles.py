@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the inference.dra authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Roles converge through modules: no shell, short entry files."""
+"""Roles converge through modules: no shell, short entry files, tags that choose their tasks."""
 
 from __future__ import annotations
 
@@ -72,3 +72,38 @@ def test_an_entry_file_can_be_read_at_a_glance():
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in entry_files()}
     long = {path: lines for path, lines in lengths.items() if lines > ENTRY_LINES}
     assert long == {}, "move the work into files that these include"
+
+
+def untagged(tasks, role, inherited=frozenset()):
+    """Yield the names of tasks that neither the tag of their role nor ``always`` chooses."""
+    for task in tasks:
+        own = task.get("tags", [])
+        tags = inherited | ({own} if isinstance(own, str) else set(own))
+        inner = [each for part in ("block", "rescue", "always") for each in task.get(part, ())]
+        if inner:
+            yield from untagged(inner, role, tags)
+        elif not tags & {role, "always"}:
+            yield task.get("name", task)
+
+
+def test_the_tag_of_a_role_chooses_its_tasks():
+    missed = {
+        str(path.relative_to(ROOT)): [*untagged(yaml.load(path.read_text(), Loader=Lenient), path.parts[-3])]
+        for path in sorted(ROOT.glob("roles/*/tasks/*.yml"))
+    }
+    assert {path: names for path, names in missed.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("task", "seen"),
+    [
+        ("- {name: a}", ["a"]),
+        ("- {name: a, tags: other}", ["a"]),
+        ("- {name: a, tags: always}", []),
+        ("- {tags: [r], block: [{name: a}], rescue: [{name: b}]}", []),
+        ("- {block: [{name: a, tags: [r]}], rescue: [{name: b}], always: [{name: c}]}", ["b", "c"]),
+    ],
+    ids=["none", "another", "always", "of-the-block", "of-a-part-of-the-block"],
+)
+def test_a_task_without_the_tag_is_seen(task, seen):
+    assert [*untagged(yaml.safe_load(task), "r")] == seen
