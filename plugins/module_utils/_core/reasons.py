@@ -206,9 +206,10 @@ SERVICE_REASONS: dict[str, str] = {
     "NodeOfOtherAlternative": "A replica runs on a node that is not of its alternative.",
     "NotPaused": "A Deployment replaces its replicas by its own strategy, which does not keep their devices.",
     "NotReplaced": "The successor of a replica did not serve in time, or never will.",
-    "PoolSizeUnexpected": "A node pool has more or fewer nodes than it may have.",
+    "PoolSizeUnexpected": "A node pool has more or fewer nodes than was predicted, or more than it may have.",
     "ReplicaNotReady": "A replica does not serve.",
     "RolloutUnderWay": "A Deployment has replicas of another specification than the one it states.",
+    "ScaleUpUnrecorded": "A pool grew, and no event about the replicas on its new nodes says so.",
     "TimeLineBroken": "A replica's steps were not taken in their order, or one is missing.",
 }
 

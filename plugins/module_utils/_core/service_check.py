@@ -10,7 +10,7 @@ from typing import Any
 
 from .nodes import Node
 from .prediction import Prediction, plan_requests
-from .service_report import Replica, by_alternative, node_pools
+from .service_report import NODE_POOL, Replica, by_alternative, node_pools
 from .verdict import Status, Verdict
 from .waiting import is_ready
 
@@ -50,10 +50,10 @@ def check_prediction(
         for name in names
         if not prediction.least.get(name, 0) <= found.get(name, 0) <= prediction.most.get(name, 0)
     ]
+    as_expected = _without_zeros(found) == _without_zeros(prediction.expected)
     if outside:
         yield _differs(prediction, replicas, nodes, subject)
     else:
-        as_expected = _without_zeros(found) == _without_zeros(prediction.expected)
         yield Verdict(
             "ok" if as_expected else "note",
             "AlternativesAsPredicted",
@@ -62,7 +62,13 @@ def check_prediction(
             expected="" if as_expected else f"{_counted(prediction.expected)}; {_bounds(prediction)} will do",
             evidence=prediction.reasons,
         )
-    yield from _pool_sizes(prediction, node_pools(nodes))
+    ready = node_pools(nodes)
+    for name, largest in prediction.largest.items():
+        if ready.get(name, 0) > largest:
+            yield _larger_than_allowed(name, ready[name], largest)
+        elif as_expected:
+            yield from _pool_size(prediction, name, replicas, nodes)
+        yield from _unrecorded_growth(prediction, name, replicas)
 
 
 def _differs(
@@ -89,17 +95,66 @@ def _differs(
     )
 
 
-def _pool_sizes(prediction: Prediction, found: Mapping[str, int]) -> Iterator[Verdict]:
-    for name, largest in prediction.largest.items():
-        if found.get(name, 0) > largest:
-            yield Verdict(
-                "error",
-                "PoolSizeUnexpected",
-                f"NodePool {name}",
-                observed=f"{found[name]} ready nodes",
-                expected=f"{largest} at most",
-                advice="somebody else resized the pool; compare its autoscaling with the plan",
-            )
+def _larger_than_allowed(pool: str, ready: int, largest: int) -> Verdict:
+    return Verdict(
+        "error",
+        "PoolSizeUnexpected",
+        f"NodePool {pool}",
+        observed=f"{ready} ready nodes",
+        expected=f"{largest} at most",
+        advice="somebody else resized the pool; compare its autoscaling with the plan",
+    )
+
+
+def _pool_size(
+    prediction: Prediction, pool: str, replicas: Iterable[Replica], nodes: Sequence[Node]
+) -> Iterator[Verdict]:
+    """Yield the verdict on a pool that has not the size that goes with the alternatives as expected.
+
+    Fewer nodes are an error where none that went or is not ready accounts for it. More are a warning: an
+    autoscaler may grow more than is needed, and takes what is idle back later.
+    """
+    of_pool = [node for node in nodes if node.labels.get(NODE_POOL) == pool]
+    ready, wanted = sum(node.ready for node in of_pool), prediction.node_pools.get(pool, 0)
+    subject, observed, expected = f"NodePool {pool}", f"{ready} ready nodes", f"{wanted} as predicted"
+    if ready > wanted:
+        used = {replica.pod.node_name for replica in replicas}
+        idle = ", ".join(node.name for node in of_pool if node.ready and node.name not in used)
+        why = f" ({idle} without a replica)" if idle else ""
+        advice = "none where it is taken back after its idle time; else look who resized the pool"
+        yield Verdict("warning", "PoolSizeUnexpected", subject, f"{observed}{why}", expected, advice)
+    elif ready < wanted:
+        now = {node.name for node in nodes}
+        missing = [f"node {name} went" for name in prediction.nodes if name not in now]
+        missing += [f"node {node.name} is not ready" for node in of_pool if not node.ready]
+        accounted = len(missing) >= wanted - ready
+        if ready and not any(node.name in prediction.nodes for node in of_pool):
+            accounted = True
+            missing.append("the pool was empty, so how many replicas a node holds was assumed")
+        status: Status = "warning" if accounted else "error"
+        why = f" ({'; '.join(missing)})" if missing else ""
+        advice = "compare the pool's nodes in Kubernetes and at Google with its autoscaling"
+        yield Verdict(status, "PoolSizeUnexpected", subject, f"{observed}{why}", expected, advice)
+
+
+def _unrecorded_growth(prediction: Prediction, pool: str, replicas: Iterable[Replica]) -> Iterator[Verdict]:
+    """Yield a note where a pool's new nodes have replicas and no event says that it grew for any of them."""
+    there = [
+        replica
+        for replica in replicas
+        if replica.node
+        and replica.node.labels.get(NODE_POOL) == pool
+        and replica.node.name not in prediction.nodes
+    ]
+    if there and not any(replica.scale_up for replica in there):
+        names = ", ".join(replica.pod.meta.name for replica in there)
+        yield Verdict(
+            "note",
+            "ScaleUpUnrecorded",
+            f"NodePool {pool}",
+            observed=f"new nodes with {names}, which no TriggeredScaleUp event is about",
+            advice="none where the event was lost or has expired; else look who resized the pool",
+        )
 
 
 def _devices(replica: Replica, plan: Plan) -> Iterator[Verdict]:

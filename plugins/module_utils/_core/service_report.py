@@ -28,7 +28,10 @@ SPOT = "cloud.google.com/gke-spot"
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica: the pod, the hardware it has, and when each step on the way was taken."""
+    """One replica: the pod, the hardware it has, and when each step on the way was taken.
+
+    :param scale_up: what the autoscaler said last when it grew a pool for it; empty where it said nothing.
+    """
 
     pod: Pod
     alternative: str
@@ -37,6 +40,7 @@ class Replica:
     phases: Mapping[str, datetime | None]
     verdicts: tuple[Verdict, ...]
     claims: tuple[Claim, ...] = ()
+    scale_up: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping for results and reports; times as text, null where not reached."""
@@ -104,6 +108,7 @@ def _replica(diagnosis: PodDiagnosis, cluster: Cluster, nodes: Mapping[str, Node
     pod = diagnosis.pod
     claims = [link.claim for link in pod_claims(pod, cluster.claims, cluster.templates) if link.claim]
     reasons = [reason for chosen in diagnosis.chosen for reason in chosen.reasons]
+    grown = cluster.events.latest(pod.meta.uid, "TriggeredScaleUp")
     return Replica(
         pod=pod,
         alternative=next((each.alternative for each in diagnosis.chosen), "").rpartition("/")[2],
@@ -117,6 +122,7 @@ def _replica(diagnosis: PodDiagnosis, cluster: Cluster, nodes: Mapping[str, Node
         phases=_phases(pod, claims),
         verdicts=(*diagnosis.verdicts, *reasons),
         claims=tuple(claims),
+        scale_up=grown.message if grown else "",
     )
 
 

@@ -51,6 +51,7 @@ class Scene:
         self.plan = plan([alternative(each, largest) for each in nodes], settings).as_dict()
         self.pods: list[Object] = []
         self.claims: list[Object] = []
+        self.events: list[Object] = []
         self.slices = [
             resource_slice(
                 "gate",
@@ -237,7 +238,7 @@ class Scene:
             "ResourceSlice": self.slices,
             "DeviceClass": classes,
             "Node": self.nodes,
-            "Event": [],
+            "Event": self.events,
             "Deployment": [self.deployment()],
             "ReplicaSet": [self.replica_set()],
         }

@@ -205,6 +205,140 @@ def test_c43_a_pool_larger_than_it_may_be():
     assert [(each.reason, each.subject) for each in others] == [("PoolSizeUnexpected", "NodePool gpu-pool")]
 
 
+def on_pools(scene, prediction):
+    """Return what is said about pools: status, reason, pool and what was observed."""
+    nodes = plan_nodes(scene.cluster().nodes, scene.plan)
+    _numbers, *others = check_prediction(prediction, found(scene), nodes, "Deployment llm/vllm")
+    return [(each.status, each.reason, each.subject.split()[-1], each.observed) for each in others]
+
+
+def grow(scene, name, where, *, said=True):
+    """Have a replica on a node of its own that the autoscaler made, and its event."""
+    scene.add_node(*where.rsplit("-", 1))
+    pod = scene.replica(name, where)
+    if said:
+        scene.events.append(
+            {
+                "metadata": {"name": f"{name}-grew", "namespace": "llm"},
+                "involvedObject": {"kind": "Pod", "uid": pod["metadata"]["uid"]},
+                "reason": "TriggeredScaleUp",
+                "message": "pod triggered scale-up",
+                "lastTimestamp": ago(50),
+            }
+        )
+
+
+def grown(**options):
+    """Four replicas, of which two got new nodes as predicted, or not quite."""
+    scene = scene_of({"gpu": 1, "cpu": 1}, ON_GPU, ON_CPU)
+    prediction = predicted(scene, 4)
+    grow(scene, "c", "gpu-2", **options)
+    grow(scene, "d", "cpu-2")
+    return scene, prediction
+
+
+def test_pools_that_grew_as_predicted_give_no_word():
+    assert on_pools(*grown()) == []
+
+
+def test_a_pool_that_grew_without_the_autoscalers_word_is_a_note_because_events_are_lossy():
+    assert on_pools(*grown(said=False)) == [
+        (
+            "note",
+            "ScaleUpUnrecorded",
+            "gpu-pool",
+            "new nodes with vllm-abc-c, which no TriggeredScaleUp event is about",
+        )
+    ]
+
+
+def test_one_event_is_enough_for_the_replicas_of_a_pool():
+    """The pod that a node was made for may land elsewhere, and another on the node."""
+    scene = scene_of({"gpu": 1, "cpu": 1}, ON_GPU, ON_CPU, largest=3)
+    prediction = predicted(scene, 4)
+    grow(scene, "c", "gpu-2")
+    grow(scene, "d", "gpu-3", said=False)
+    assert prediction.expected == {"gpu": 3, "cpu": 1}
+    assert on_pools(scene, prediction) == []
+
+
+def test_one_node_more_than_predicted_is_a_warning_that_names_it():
+    scene = scene_of({"gpu": 1, "cpu": 1})
+    prediction = predicted(scene, 1)
+    scene.replica(*ON_GPU)
+    scene.add_node("gpu", 2)
+    assert on_pools(scene, prediction) == [
+        ("warning", "PoolSizeUnexpected", "gpu-pool", "2 ready nodes (gpu-2 without a replica)")
+    ]
+
+
+def is_not_ready(node):
+    node["status"]["conditions"][0]["status"] = "False"
+
+
+def share_a_node(scene):
+    """Have the second new replica on the first one's node, which the plan says holds one."""
+    scene.remove_node("gpu-2")
+    scene.pods[2]["spec"]["nodeName"] = "gpu-1"
+
+
+FEWER = {
+    "C37-a node that went": (
+        lambda scene: scene.remove_node("cpu-2"),
+        ("warning", "cpu-pool", "1 ready nodes (node cpu-2 went)"),
+    ),
+    "a node that is not ready yet": (
+        lambda scene: is_not_ready(scene.nodes[2]),
+        ("warning", "cpu-pool", "1 ready nodes (node cpu-2 is not ready)"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), FEWER.values(), ids=FEWER)
+def test_fewer_nodes_than_predicted_are_a_warning_where_each_is_accounted_for(change, expected):
+    scene = scene_of({"gpu": 1, "cpu": 2})
+    prediction = predicted(scene, 1)
+    scene.replica(*ON_GPU)
+    change(scene)
+    ((status, reason, pool, observed),) = on_pools(scene, prediction)
+    assert (status, pool, observed) == expected
+    assert reason == "PoolSizeUnexpected"
+
+
+def test_fewer_nodes_than_predicted_are_an_error_where_nothing_accounts_for_it():
+    scene, prediction = grown()
+    share_a_node(scene)
+    assert on_pools(scene, prediction) == [("error", "PoolSizeUnexpected", "gpu-pool", "1 ready nodes")]
+
+
+def test_fewer_nodes_of_a_pool_that_was_empty_are_a_warning_because_what_a_node_holds_was_assumed():
+    scene = scene_of({"gpu": 0, "cpu": 1}, ON_CPU)
+    prediction = predicted(scene, 3)
+    assert prediction.node_pools["gpu-pool"] == 2
+    grow(scene, "c", "gpu-1")
+    scene.replica("d", "gpu-1")
+    ((status, _reason, _pool, observed),) = on_pools(scene, prediction)
+    assert (status, "was assumed" in observed) == ("warning", True)
+
+
+def test_sizes_are_not_judged_where_the_alternatives_are_others_than_expected():
+    scene = scene_of({"gpu": 1, "cpu": 1}, ON_GPU, ON_CPU)
+    prediction = predicted(scene, 3)
+    grow(scene, "c", "cpu-2")
+    assert prediction.node_pools == {"gpu-pool": 2, "cpu-pool": 1}
+    assert on_pools(scene, prediction) == []
+
+
+def test_without_node_pools_nothing_is_said_about_them():
+    scene = scene_of({"gpu": 1, "cpu": 1}, compute_class="")
+    for node in scene.nodes:
+        del node["metadata"]["labels"]["cloud.google.com/gke-nodepool"]
+    prediction = predicted(scene, 1)
+    assert prediction.node_pools == {"gpu-pool": 0, "cpu-pool": 0}
+    scene.replica(*ON_GPU)
+    assert on_pools(scene, prediction) == []
+
+
 def spoil_image(scene):
     scene.pods[0]["spec"]["containers"][0]["image"] = "example.com/vllm-cpu:1"
 
