@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .alternatives import InputError, plan
+from .driver_names import CPU_DRIVER, GPU_DRIVER
 from .image_references import InvalidReference, parse
 
 # What guides leave for the reader to fill in.
@@ -18,8 +19,10 @@ PLACEHOLDER = re.compile(
 )
 BARE_VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
 WITH_V = re.compile(r"v\d+\.\d+\.\d+\S*")
-V_REGISTRY = "registry.k8s.io/"
-"""Where image tags begin with v and chart versions do not (dra-driver-cpu, dra-driver-nvidia)."""
+V_REPOSITORIES = ("registry.k8s.io/", "docker.io/vllm/")
+"""Where image tags begin with v (dra-driver-cpu, dra-driver-nvidia, vllm-openai); chart versions do not."""
+V_CHARTS = (GPU_DRIVER, CPU_DRIVER)
+"""The drivers whose charts have such an image where none is named beside the tag."""
 EMBEDDED = re.compile(r"<[^<>]+>")
 ENGINES = ("docker", "podman", "cloud_build", "append")
 
@@ -39,7 +42,7 @@ def placeholder_mistakes(values: Mapping[str, Any]) -> list[str]:
 
 
 def version_mistakes(charts: Mapping[str, Any], images: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each chart version with a v, and each image tag of registry.k8s.io without one.
+    """Return a sentence for each chart version with a v, and each image tag without one where tags have it.
 
     :param charts: charts by driver, each with ``version`` and ``values``.
     :param images: image references, or mappings of ``repository`` and ``tag``, by the name of their variable.
@@ -52,19 +55,25 @@ def version_mistakes(charts: Mapping[str, Any], images: Mapping[str, Any]) -> li
                 f"version of the chart for {driver}: found {version!r}; chart versions carry no v, "
                 f"so {version[1:]!r} is meant"
             )
-    in_charts = {
-        f"image of the chart for {driver}": (chart.get("values") or {}).get("image")
-        for driver, chart in charts.items()
-    }
-    for name, image in {**in_charts, **images}.items():
-        repository, tag = _parts(image)
-        if repository.startswith(V_REGISTRY) and BARE_VERSION.fullmatch(tag):
-            mistakes.append(f"{name}: found the tag {tag!r} of {repository}; 'v{tag}' is meant")
+        name = f"image of the chart for {driver}"
+        repository, tag = _parts((chart.get("values") or {}).get("image"))
+        if driver in V_CHARTS and not repository and BARE_VERSION.fullmatch(tag):
+            mistakes.append(f"{name}: found the tag {tag!r}; 'v{tag}' is meant")
+        mistakes += _without_v(name, repository, tag)
+    for name, image in images.items():
+        mistakes += _without_v(name, *_parts(image))
     return mistakes
 
 
+def _without_v(name: str, repository: str, tag: str) -> list[str]:
+    if repository.startswith(V_REPOSITORIES) and BARE_VERSION.fullmatch(tag):
+        return [f"{name}: found the tag {tag!r} of {repository}; 'v{tag}' is meant"]
+    return []
+
+
 def build_mistakes(engine: str, bases: Mapping[str, str]) -> list[str]:
-    """Return a sentence for an engine that is none, and for each base image that may be another one tomorrow.
+    """Return a sentence for an engine that is none, and for each base image that may be another one tomorrow
+    or that has a tag nobody pushed.
 
     :param engine: what builds images; empty where none are built.
     :param bases: references by the names of their variables; empty ones have a pinned default.
@@ -81,16 +90,19 @@ def build_mistakes(engine: str, bases: Mapping[str, str]) -> list[str]:
                 )
         except InvalidReference as error:
             mistakes.append(f"{name}: {error}")
+        mistakes += _without_v(name, *_parts(base))
     return mistakes
 
 
 def _parts(image: Any) -> tuple[str, str]:
+    """Return repository and tag; the tag is empty beside a digest, both are where the text names no image."""
     if isinstance(image, Mapping):
         return str(image.get("repository", "")), str(image.get("tag", ""))
-    reference = str(image or "").partition("@")[0]
-    path, slash, last = reference.rpartition("/")
-    name, _colon, tag = last.partition(":")
-    return f"{path}{slash}{name}", tag
+    try:
+        found = parse(str(image or ""))
+    except InvalidReference:
+        return "", ""
+    return found.name, "" if found.digest else found.tag
 
 
 def removed_mistakes(names: Iterable[str], removed: Mapping[str, str]) -> list[str]:
@@ -114,9 +126,12 @@ def inventory_mistakes(inventory: Mapping[str, Any]) -> list[str]:
     """
     mistakes = []
     try:
-        plan(inventory["alternatives"], inventory.get("settings"))
+        made = plan(inventory["alternatives"], inventory.get("settings"))
     except InputError as error:
         mistakes += [problem.sentence() for problem in error.problems]
+    else:
+        of_alternatives = {f"image of {each['alternative']}": each["reference"] for each in made.images()}
+        mistakes += version_mistakes({}, of_alternatives)
     mistakes += placeholder_mistakes(inventory.get("values") or {})
     mistakes += version_mistakes(inventory.get("charts") or {}, inventory.get("images") or {})
     mistakes += build_mistakes(inventory.get("engine") or "", inventory.get("bases") or {})

@@ -39,10 +39,24 @@ ALTERNATIVES = [
 CPU_IMAGE = "registry.k8s.io/dra-driver-cpu/dra-driver-cpu"
 
 
+VLLM = "docker.io/vllm/vllm-openai"
+
+
 def with_pool(index: int, **changes) -> list[dict]:
     changed = copy.deepcopy(ALTERNATIVES)
     changed[index]["node_pool"] |= changes
     return changed
+
+
+def with_image(reference: str) -> list[dict]:
+    changed = copy.deepcopy(ALTERNATIVES)
+    changed[0]["image"] = {"reference": reference}
+    return changed
+
+
+def tag_alone(driver: str, tag: str) -> dict:
+    """Return a chart as guides set it: the tag of its own image, and nothing else."""
+    return {driver: {"version": "0.5.0", "values": {"image": {"tag": tag}}}}
 
 
 def chart(version: str = "0.2.0", tag: str = "v0.2.0", repository: str = CPU_IMAGE) -> dict:
@@ -68,6 +82,22 @@ def chart(version: str = "0.2.0", tag: str = "v0.2.0", repository: str = CPU_IMA
             {"images": {"noop_image": f"{CPU_IMAGE}:0.2.0"}},
             f"noop_image: found the tag '0.2.0' of {CPU_IMAGE}",
         ),
+        (
+            {"charts": tag_alone("gpu.nvidia.com", "0.5.0")},
+            "image of the chart for gpu.nvidia.com: found the tag '0.5.0'; 'v0.5.0' is meant",
+        ),
+        ({"charts": tag_alone("dra.cpu", "0.2.0")}, "chart for dra.cpu: found the tag '0.2.0'; 'v0.2.0'"),
+        (
+            {"bases": {"gpu_base": f"{VLLM}:0.29.0"}},
+            f"gpu_base: found the tag '0.29.0' of {VLLM}; 'v0.29.0' is meant",
+        ),
+        ({"bases": {"base": "vllm/vllm-openai-cpu:0.29.0"}}, f"found the tag '0.29.0' of {VLLM}-cpu"),
+        ({"bases": {"base": f"{VLLM}:0.29.0-cu129"}}, "'v0.29.0-cu129' is meant"),
+        ({"alternatives": with_image(f"{VLLM}:0.29.0")}, "image of gpu: found the tag '0.29.0'"),
+        (
+            {"settings": {"image_references": {"cpu": f"{CPU_IMAGE}:0.2.0"}}},
+            "image of cpu: found the tag '0.2.0'",
+        ),
         ({"alternatives": with_pool(1, name="gpu-pool")}, "alternatives[0] has this pool"),
         (
             {"alternatives": with_pool(0, labels={"cloud.google.com/compute-class": "other"})},
@@ -90,6 +120,13 @@ def chart(version: str = "0.2.0", tag: str = "v0.2.0", repository: str = CPU_IMA
         "image-tag-without-v",
         "chart-version-with-v",
         "image-reference-without-v",
+        "gpu-tag-alone-without-v",
+        "cpu-tag-alone-without-v",
+        "base-without-v",
+        "base-at-docker-hub-without-v",
+        "base-variant-without-v",
+        "image-of-an-alternative-without-v",
+        "image-reference-of-an-alternative-without-v",
         "two-alternatives-one-pool",
         "class-contradicts-label",
         "removed-variable",
@@ -109,6 +146,11 @@ def test_mistake(inventory, said):
         {"charts": chart()},
         {"charts": chart(repository="example.com/cpu", tag="0.2.0")},
         {"charts": {"noop": {"version": "0.1.0", "values": {}}}},
+        {"charts": tag_alone("gpu.nvidia.com", "v0.5.0")},
+        {"charts": tag_alone("noop", "0.1.0")},
+        {"alternatives": with_image(f"{VLLM}:v0.29.0")},
+        {"alternatives": with_image(f"{VLLM}:0.29.0@sha256:{'a' * 64}")},
+        {"alternatives": with_image("example.com/vllm/vllm-openai:0.29.0")},
         {"images": {"image": f"{CPU_IMAGE}@sha256:{'a' * 64}", "other": {"repository": "", "tag": ""}}},
         {"names": ["inference_pools"], "removed": {"inference_pool": "inference_pools"}},
     ],
@@ -118,6 +160,11 @@ def test_mistake(inventory, said):
         "chart",
         "image of another registry",
         "chart without image",
+        "tag alone",
+        "tag alone of a chart of one's own",
+        "image of an alternative",
+        "digest beside a tag",
+        "mirror with tags of its own",
         "digest",
         "present name",
     ],
