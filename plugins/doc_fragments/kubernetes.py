@@ -40,6 +40,12 @@ options:
     description: Label selectors of claims, all of which must match, such as V(app=vllm) or V(tier in (gpu, cpu)).
     type: list
     elements: str
+  drivers:
+    description:
+      - Names of DRA drivers; the claims that hold a device of one of them are meant, whoever's they are.
+      - A claim that only asks for devices holds none, and its pod needs no driver to end.
+    type: list
+    elements: str
   pods:
     description: Names of pods whose claims are meant, those that are named in the pod and those made for it.
     type: list

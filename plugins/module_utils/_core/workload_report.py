@@ -61,16 +61,18 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which claims to judge: by name, by label, or through pods or a Deployment.
+    """Which claims to judge: by name, by label, by whose devices they hold, or through pods or a Deployment.
 
-    :param namespace: empty for all namespaces, which only goes with ``label_selector`` or nothing.
+    :param namespace: empty for all namespaces, but not with the names of claims, pods or a Deployment.
     :param label_selector: over the labels of claims.
+    :param drivers: of which a claim holds a device at least; one that only asks for some is not meant.
     :raises SelectionError: where two ways are given, or a name without a namespace.
     """
 
     namespace: str = ""
     names: tuple[str, ...] = ()
     label_selector: LabelSelector | None = None
+    drivers: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
     deployment: str = ""
 
@@ -78,13 +80,14 @@ class Selection:
         ways = {
             "names": bool(self.names),
             "label_selector": self.label_selector is not None,
+            "drivers": bool(self.drivers),
             "pods": bool(self.pods),
             "deployment": bool(self.deployment),
         }
         given = [way for way, is_given in ways.items() if is_given]
         if len(given) > 1:
             raise SelectionError(f"claims are selected by {' and '.join(given)}; give one of them")
-        if given and given != ["label_selector"] and not self.namespace:
+        if given and given[0] not in ("label_selector", "drivers") and not self.namespace:
             raise SelectionError(f"claims are selected by {given[0]}, which needs a namespace")
 
 
@@ -188,7 +191,7 @@ def _chosen_pods(snapshot: Snapshot, selection: Selection) -> tuple[Sequence[Pod
             if pod is None
         ]
         return [pod for pod in named.values() if pod is not None], tuple(absent)
-    if selection.names or selection.label_selector is not None:
+    if selection.names or selection.drivers or selection.label_selector is not None:
         return (), ()
     inside = (pod for pod in known if selection.namespace in ("", pod.meta.namespace))
     return [pod for pod in inside if pod.is_live and (pod.claims or pod.extended_resource_claim)], ()
@@ -239,9 +242,16 @@ def _chosen_claims(snapshot: Snapshot, selection: Selection, users: Mapping[Name
         return [
             claim
             for claim in snapshot.claims
-            if selection.namespace in ("", claim.meta.namespace) and wanted.matches(claim.meta.labels)
+            if selection.namespace in ("", claim.meta.namespace)
+            and wanted.matches(claim.meta.labels)
+            and (not selection.drivers or _holds_devices_of(claim, selection.drivers))
         ]
     return [claim for name in names if (claim := snapshot.claims.named(*name)) is not None]
+
+
+def _holds_devices_of(claim: Claim, drivers: Sequence[str]) -> bool:
+    devices = claim.allocation.devices if claim.allocation else ()
+    return any(device.driver in drivers for device in devices)
 
 
 def _users(links: Iterable[ClaimLink]) -> dict[Name, Pod]:

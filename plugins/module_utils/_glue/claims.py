@@ -54,6 +54,7 @@ def selection_from(params: Mapping[str, Any]) -> Selection:
             namespace=params["namespace"] or "",
             names=tuple(params["names"] or ()),
             label_selector=LabelSelector.parse(selectors) if selectors else None,
+            drivers=tuple(params["drivers"] or ()),
             pods=tuple(params["pods"] or ()),
             deployment=params["deployment"] or "",
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
 
-SELECTION = ("names", "label_selectors", "pods", "deployment")
+SELECTION = ("names", "label_selectors", "drivers", "pods", "deployment")
 """The ways to say which claims are meant, beside a whole namespace."""
 
 
@@ -29,6 +29,7 @@ def selection_spec() -> dict[str, Any]:
         "namespace": {"type": "str"},
         "names": {"type": "list", "elements": "str"},
         "label_selectors": {"type": "list", "elements": "str"},
+        "drivers": {"type": "list", "elements": "str"},
         "pods": {"type": "list", "elements": "str"},
         "deployment": {"type": "str"},
         "if_none": {"type": "str", "choices": ["fail", "wait", "ok"], "default": "fail"},

@@ -478,10 +478,17 @@ def test_label_selectors_as_mapping():
     [
         ({"namespace": "llm", "names": ("a",), "deployment": "d"}, "names and deployment"),
         ({"namespace": "llm", "pods": ("a",), "label_selector": LabelSelector()}, "label_selector and pods"),
+        ({"drivers": ("gpu.nvidia.com",), "label_selector": LabelSelector()}, "label_selector and drivers"),
         ({"names": ("a",)}, "needs a namespace"),
         ({"deployment": "d"}, "needs a namespace"),
     ],
-    ids=["two-ways", "two-other-ways", "names-without-namespace", "deployment-without-namespace"],
+    ids=[
+        "two-ways",
+        "two-other-ways",
+        "drivers-and-labels",
+        "names-without-namespace",
+        "deployment-without-namespace",
+    ],
 )
 def test_selections_that_contradict_themselves(options, said):
     with pytest.raises(SelectionError, match=said):
@@ -533,6 +540,9 @@ def world():
         (Selection("llm", deployment="nope"), {}, ["DeploymentMissing"]),
         (Selection("other", deployment="vllm"), {}, ["DeploymentMissing"]),
         (Selection("llm", label_selector=LabelSelector.parse("tier=none")), {}, []),
+        (Selection(drivers=("other.example", "gpu.nvidia.com")), {"claim-a": "ready"}, []),
+        (Selection("other", drivers=("gpu.nvidia.com",)), {}, []),
+        (Selection(drivers=("other.example",)), {}, []),
     ],
     ids=[
         "deployment",
@@ -547,6 +557,9 @@ def world():
         "C45-no-such-deployment",
         "C45-deployment-in-another-namespace",
         "C45-no-claim-with-the-label",
+        "holder-of-a-drivers-device-in-any-namespace",
+        "no-holder-in-this-namespace",
+        "no-holder-of-that-drivers-devices",
     ],
 )
 def test_selections(selection, states, reasons_found):
