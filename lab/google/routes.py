@@ -346,10 +346,10 @@ class Api:
             lambda r: p.batch_services(r.query.get("names", "").split(",")))
         self._add(
             "GET", services + "/{service}", f"{usage}.get",
-            lambda r: p.service(r["service"]))
+            lambda r: p.service(r["service"]), permission=f"{usage}.get")
         self._add(
             "POST", services + "/{service}:enable", f"{usage}.enable",
-            lambda r: p.enable(r["service"]))
+            lambda r: p.enable(r["service"]), permission=f"{usage}.enable")
         self._add(
             "GET", "/v1/projects/{project}/locations/global/services/{service}/quotaInfos/{quota}",
             "cloudquotas.projects.locations.services.quotaInfos.get",

@@ -82,6 +82,12 @@ options:
     description: ResourceQuota objects of the workload's namespace.
     type: list
     elements: dict
+  services:
+    description:
+      - APIs that have to be enabled beside V(container.googleapis.com), V(compute.googleapis.com) and
+        V(artifactregistry.googleapis.com), such as V(cloudbuild.googleapis.com).
+    type: list
+    elements: str
   minimum_version:
     description: The oldest Kubernetes version that will do. Device binding conditions are on by default from 1.36 on.
     type: str
@@ -180,6 +186,13 @@ worst:
   description: The gravest status among them.
   returned: always
   type: str
+services:
+  description:
+    - The state of each API at Service Usage, V(ENABLED) or V(DISABLED).
+    - Empty with O(offline=true), and where the caller may not read it.
+  returned: always
+  type: dict
+  sample: {container.googleapis.com: ENABLED, compute.googleapis.com: DISABLED, artifactregistry.googleapis.com: DISABLED}
 nodes:
   description: Sizes per pool in all zones together.
   returned: always
@@ -224,6 +237,7 @@ def argument_spec() -> dict[str, object]:
         "alternatives": {"type": "list", "elements": "dict", "options": alternative_options()},
         "compute_class": {"type": "dict"},
         "resource_quotas": {"type": "list", "elements": "dict"},
+        "services": {"type": "list", "elements": "str"},
         "minimum_version": {"type": "str", "default": "1.36"},
         "prices": {"type": "dict"},
         "offline": {"type": "bool", "default": False},

@@ -28,8 +28,7 @@ NEEDED_SERVICES = (
 def service_verdicts(states: Mapping[str, str], project: str) -> list[Verdict]:
     """Return one verdict per API; ``states`` is Service Usage's ``state`` by service."""
     verdicts = []
-    for service in NEEDED_SERVICES:
-        state = states.get(service, "")
+    for service, state in states.items():
         subject = f"Service {project}/{service}"
         if state == "ENABLED":
             verdicts.append(Verdict("ok", "ApiEnabled", subject, observed="enabled"))
@@ -41,7 +40,8 @@ def service_verdicts(states: Mapping[str, str], project: str) -> list[Verdict]:
                     subject,
                     observed=state.lower(),
                     expected="enabled",
-                    advice=f"gcloud services enable {service}, or enable it in the console",
+                    advice="enable it: preflight_services of the role preflight names what it may enable, "
+                    "google.cloud.gcp_serviceusage_service and the console do it too",
                 )
             )
     return verdicts

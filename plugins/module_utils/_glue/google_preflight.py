@@ -54,6 +54,7 @@ class Preflight:
         self.zones: list[str] = list(params["locations"] or ([self.location] if zone else []))
         self.live: Message | None = None
         self.machines: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self.services: dict[str, str] = {}
 
     @property
     def zone_count(self) -> int:
@@ -77,6 +78,7 @@ class Preflight:
         result: dict[str, Any] = {
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "worst": worst(self.verdicts),
+            "services": self.services,
             "nodes": {pool["name"]: self._counts(pool).as_dict() for pool in self._all_pools()},
         }
         if self.params["prices"]:
@@ -117,9 +119,9 @@ class Preflight:
 
     def _judge_project(self, google: Google) -> None:
         project, minimum = google.project, self.params["minimum_version"]
-        states = self._readable("the enabled APIs", lambda: self._services(google)) or {}
-        self.verdicts += preflight.service_verdicts(states, project)
-        if "DISABLED" in (states.get("container.googleapis.com"), states.get("compute.googleapis.com")):
+        self.services = self._readable("the enabled APIs", lambda: self._services(google)) or {}
+        self.verdicts += preflight.service_verdicts(self.services, project)
+        if "DISABLED" in map(self.services.get, ("container.googleapis.com", "compute.googleapis.com")):
             return  # whatever else is asked would fail for that
         self.live = self._readable(
             "the cluster", lambda: google.cluster(self.location, self.params["cluster"])
@@ -138,7 +140,7 @@ class Preflight:
 
     def _services(self, google: Google) -> dict[str, str]:
         states = {}
-        for service in preflight.NEEDED_SERVICES:
+        for service in dict.fromkeys([*preflight.NEEDED_SERVICES, *(self.params["services"] or ())]):
             answer = google.read("serviceusage", f"/v1/projects/{google.project}/services/{service}")
             states[service] = answer.get("state", "")
         return states

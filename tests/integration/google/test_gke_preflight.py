@@ -88,6 +88,22 @@ def test_a_disabled_api_ends_the_questions(lab):
     assert bad(result) == [("ApiNotEnabled", "Service test-project/container.googleapis.com")]
 
 
+def test_which_apis_are_enabled_is_told_with_those_that_are_asked_for(lab):
+    lab.fault("service-disabled", service="monitoring.googleapis.com")
+    result = judged(lab, services=["monitoring.googleapis.com", "compute.googleapis.com"])
+    needed = ("container", "compute", "artifactregistry")
+    enabled = {f"{name}.googleapis.com": "ENABLED" for name in needed}
+    assert result["services"] == {**enabled, "monitoring.googleapis.com": "DISABLED"}
+    assert bad(result) == [("ApiNotEnabled", "Service test-project/monitoring.googleapis.com")]
+
+
+def test_who_may_not_read_which_apis_are_enabled_learns_the_rest(lab):
+    lab.fault("permission-denied", permission="serviceusage.services.get")
+    result = judged(lab)
+    assert (bad(result), result["services"]) == ([], {})
+    assert "VersionOffered" in {each["reason"] for each in result["verdicts"]}
+
+
 def test_what_may_not_be_read_is_a_note(lab):
     lab.fault("permission-denied", permission="compute.regions.get")
     result = judged(lab)
