@@ -101,6 +101,10 @@ replicas:
     phases: {description: 'When it was created, allocated, given its image (image_switched), bound and ready.', type: dict}
     verdicts: {description: 'What is wrong, and why it has no earlier alternative.', type: list, elements: dict}
     claims: {description: 'Per claim its name, when it was allocated, and per device what its driver reported.', type: list, elements: dict}
+wanted_replicas:
+  description: How many replicas the Deployment asks for.
+  returned: success
+  type: int
 alternatives:
   description: How many replicas have each alternative.
   returned: success
@@ -189,6 +193,9 @@ def argument_spec() -> dict[str, Any]:
     return kubernetes_spec() | dump_spec() | own
 
 
+REQUIRED_BY = {"replicas": ("plan",), "prediction": ("plan",)}
+
+
 def look(module: Module) -> dict[str, Any]:
     namespace, name = module.params["namespace"], module.params["deployment"]
     source, now = source_from(module.params, SystemClock())
@@ -208,6 +215,7 @@ def look(module: Module) -> dict[str, Any]:
     return {
         **predicted,
         "replicas": [replica.as_dict() for replica in found],
+        "wanted_replicas": deployment.replicas,
         "alternatives": by_alternative(found),
         "node_pools": node_pools(seen.cluster.nodes),
         "versions": platform_versions(source),
@@ -219,8 +227,7 @@ def look(module: Module) -> dict[str, Any]:
 
 
 def main() -> None:
-    needs = {"replicas": ("plan",), "prediction": ("plan",)}
-    run(AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True, required_by=needs), look)
+    run(AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True, required_by=REQUIRED_BY), look)
 
 
 if __name__ == "__main__":

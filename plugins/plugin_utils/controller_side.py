@@ -53,6 +53,10 @@ class Talking(ActionBase):
     def argument_spec(self) -> dict[str, Any]:
         raise NotImplementedError
 
+    def dependencies(self) -> dict[str, Any]:
+        """Return what options need of each other, such as ``required_by``, as AnsibleModule takes it."""
+        return {}
+
     def work(self, here: Here) -> None:
         """Do the work and end through ``here``."""
         raise NotImplementedError
@@ -63,7 +67,9 @@ class Talking(ActionBase):
         if in_background or not self.is_here(task_vars or {}):
             return result | self._execute_module(task_vars=task_vars, wrap_async=in_background)
         with _environ(self._environment()):
-            validated, options = self.validate_argument_spec(argument_spec=self.argument_spec())
+            validated, options = self.validate_argument_spec(
+                argument_spec=self.argument_spec(), **self.dependencies()
+            )
             # A module's result is free of its secrets whatever an error quotes; this one has to be, too.
             secrets = validated._no_log_values  # noqa: SLF001 - Ansible has no other name for them
             here = Here(

@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .verdict import SEVERITY, from_dict
 
 Json = Mapping[str, Any]
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return one line per row, the cells of a column below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def verdict_lines(verdicts: Iterable[Json]) -> list[str]:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from .lines import verdict_lines
+from .lines import table, verdict_lines
 
 HEAD = (
     "hardware", "replicas", "machine", "first token", "answer (95 %)", "tokens/s", "USD/million", "failed",
@@ -22,8 +22,7 @@ def traffic_lines(measured: Mapping[str, Any]) -> list[str]:
     service = measured["service"]
     if service:
         rows.append(_row(service, f"service {service['name']}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    return [_padded(row, widths) for row in rows] + verdict_lines(measured["verdicts"])
+    return table(rows) + verdict_lines(measured["verdicts"])
 
 
 def _row(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -39,11 +38,6 @@ def _row(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
         _number(found.get("usd_per_million_tokens"), 2),
         f"{failed} of {found['requests']}" if failed else NONE,
     )
-
-
-def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-    return "  ".join(cells).rstrip()
 
 
 def _seconds(value: float | None) -> str:

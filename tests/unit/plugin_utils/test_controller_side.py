@@ -10,6 +10,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from ansible.errors import AnsibleActionFail
 from ansible.module_utils.basic import env_fallback
 
 from ansible_collections.inference.dra.plugins.plugin_utils.controller_side import (
@@ -37,6 +38,11 @@ class Work:
 
     def _execute_module(self, task_vars, wrap_async):
         return THE_MODULE | {"in_background": wrap_async}
+
+
+class Dependent(Work, Talking):
+    def dependencies(self):
+        return {"required_by": {"number": ("place",)}}
 
 
 class Plain(Work, Talking):
@@ -95,6 +101,12 @@ def test_it_is_done_here_with_the_environment_of_the_task(kind, interpreter, mon
     assert (result["number"], result["check_mode"]) == (3, True)
     assert os.environ[VARIABLE] == "before"
     assert "DRA_TEST_NUMBER" not in os.environ
+
+
+def test_options_that_need_others_are_refused_without_them():
+    with pytest.raises(AnsibleActionFail, match="required by 'number': place"):
+        run(Dependent, number="3")
+    assert run(Dependent, number="3", place="here")["place"] == "here"
 
 
 @pytest.mark.parametrize("given", ["option", "environment"])

@@ -1,0 +1,16 @@
+# Copyright (c) 2026, the inference.dra authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a service runs on as one line per replica."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.inference.dra.plugins.module_utils._core.service_lines import service_lines
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"service_lines": service_lines}
