@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
     CLAIMS,
@@ -33,6 +35,17 @@ CRDS = Resource(
 )
 TOKEN = "no-model-is-loaded-in-the-lab"
 AUTOSCALED = {"vllm_max_replicas": 4, "vllm_min_available": 2}
+VERIFY = [
+    {
+        "hosts": "inference",
+        "gather_facts": False,
+        "environment": "{{ inference_connection }}",
+        "tasks": [
+            {"ansible.builtin.include_role": {"name": f"inference.dra.{role}", "tasks_from": entry}}
+            for role, entry in (("lab", "connect"), ("compute_class", "verify"), ("vllm", "verify"))
+        ],
+    }
+]
 SCHEMA = Path(__file__).parents[3] / "roles" / "report" / "files" / "report.schema.json"
 
 
@@ -106,6 +119,7 @@ def test_03_setup(bench, google):
     assert len(google.writes) == 4  # repository, cluster, two node pools
     assert everything(bench)["releases"] == 2
     assert len(built(bench)) == 3
+    assert re.search(r"nodes: cpu-pool 1, default-pool \d, gpu-pool 1", ended.output), ended.output
 
 
 def test_04_a_second_run_changes_and_writes_nothing(bench, google):
@@ -138,6 +152,24 @@ def test_05_gpus_while_there_are_any_and_cpus_when_there_are_not(bench):
     assert {"dra-driver-cpu", "dra-driver-nvidia-gpu"} <= set(report["versions"]["charts"])
     assert report["cost"]["usd_per_hour"]["now"] == pytest.approx(2 * 0.341 + 2 * 0.254)
     assert (bench.output / "report.html").exists()
+
+
+def test_06_roles_verify_what_they_made(bench):
+    """A verification changes nothing, and shows what each replica runs on."""
+    (bench.output / "verify.yml").write_text(yaml.safe_dump(VERIFY, sort_keys=False))
+    ended = bench.play(str(bench.output / "verify.yml"))
+    assert (ended.status, ended.changed) == (0, 0), ended.output
+    said = ended.output
+    assert len(re.findall(r"vllm-fungible-\S+ +gpu .+ vllm-gemma4-gpu@sha256:\S+ +ready", said)) == 2, said
+    assert "nodes: cpu-pool 2, default-pool 3, gpu-pool 2" in said
+    assert "not ready" not in said
+
+
+def test_06_a_verification_that_finds_another_image_than_planned_fails(bench):
+    references = {name: f"registry.example.com/vllm-{name}:2" for name in ("gpu", "cpu")}
+    ended = bench.play(str(bench.output / "verify.yml"), inference_image_references=references)
+    assert (ended.status, ended.failed) == (2, 1), ended.output
+    assert "registry.example.com/vllm-gpu:2" in " ".join(ended.output.split())
 
 
 def test_06_diagnosis_finds_nothing_wrong(bench):
@@ -181,7 +213,7 @@ def test_06_traffic_tells_hardware_apart(bench):
     assert gpu["usd_per_million_tokens"] < cpu["usd_per_million_tokens"]
     said = " ".join(ended.output.split())
     assert "on gpu: 3 of 3 answered" in said
-    assert "service vllm-fungible 4" in said
+    assert "service vllm-service 4" in said
 
 
 def test_07_the_report_alone_has_the_traffic_and_is_the_same_again(bench):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,65 @@ def test_c53_the_token_is_in_its_secret_and_nowhere_else(template):
 def test_c53_tasks_that_see_the_token_log_nothing():
     for path in (ROLE / "tasks").glob("*.yml"):
         for task in yaml.safe_load(path.read_text()):
-            if "secret.yaml.j2" in str(task):
+            reads = task.get("kubernetes.core.k8s_info", {}).get("kind") == "Secret"
+            writes = "secret.yaml.j2" in str(task) and not task.get("vars", {}).get("__vllm_goes")
+            if reads or writes:
                 assert task.get("no_log") is True, task["name"]
+
+
+def test_c53_a_secret_that_goes_is_named_without_its_token():
+    data = rendered("secret.yaml.j2", vllm_token=TOKEN)["data"]
+    assert base64.b64decode(data["hf_api_token"]).decode() == TOKEN
+    assert "data" not in rendered("secret.yaml.j2", vllm_token=TOKEN, __vllm_goes=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "owns"),
+    [
+        ({"vllm_token": TOKEN}, True),
+        ({"vllm_token": ""}, False),
+        # kubernetes.core takes a Secret without a name for all of the namespace.
+        ({"vllm_token": TOKEN, "vllm_token_secret": ""}, False),
+    ],
+    ids=["C53-ours", "C53-of-somebody-else", "C53-none"],
+)
+def test_a_secret_is_ours_where_it_has_a_name_and_we_the_token(given, owns):
+    assert evaluated("{{ __vllm_owns_secret }}", **given) is owns
+    (teardown, _templates) = yaml.safe_load((ROLE / "tasks/teardown.yml").read_text())
+    leaving = evaluated(teardown["vars"]["__vllm_leaving"], **given)
+    assert ("secret.yaml.j2" in leaving) is owns
+
+
+def test_a_replica_starts_with_the_token_or_not_at_all_unless_the_model_needs_none():
+    (variable,) = container(vllm_token_secret="ours")["env"]
+    assert variable == {
+        "name": "HF_TOKEN",
+        "valueFrom": {"secretKeyRef": {"name": "ours", "key": "hf_api_token"}},
+    }
+    assert "env" not in container(vllm_token_secret="")
+
+
+@pytest.mark.parametrize(
+    ("reference", "floats"),
+    [
+        ("example.com/gpu", True),
+        ("example.com:5000/gpu", True),
+        ("example.com/gpu:latest", True),
+        ("example.com/gpu:1", False),
+        ("example.com/gpu@sha256:" + "a" * 64, False),
+        ("example.com/gpu:latest@sha256:" + "a" * 64, False),
+    ],
+    ids=["no-tag", "a-port-is-no-tag", "latest", "tag", "digest", "latest-with-digest"],
+)
+def test_images_that_are_not_pinned_are_named(reference, floats):
+    given = plan([GPU | {"image": {"reference": reference}}, CPU]).as_dict()
+    assert evaluated("{{ __vllm_floating }}", vllm_plan=given) == ([reference] if floats else [])
+
+
+def test_the_service_has_the_name_of_the_deployment_or_one_of_its_own():
+    assert rendered("service.yaml.j2", vllm_name="a")["metadata"]["name"] == "a"
+    named = rendered("service.yaml.j2", vllm_name="a", vllm_service_name="b")
+    assert (named["metadata"]["name"], named["spec"]["selector"]) == ("b", {"app": "a"})
 
 
 def test_the_name_of_the_claim_template_says_what_is_in_it():
