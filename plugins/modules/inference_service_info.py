@@ -219,7 +219,7 @@ def look(module: Module) -> dict[str, Any]:
         "alternatives": by_alternative(found),
         "node_pools": node_pools(seen.cluster.nodes),
         "versions": platform_versions(source),
-        "scale_ups": scale_ups(seen.cluster, found),
+        "scale_ups": scale_ups(found),
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "now": now.isoformat(),
         "forbidden": list(seen.forbidden),

@@ -162,10 +162,9 @@ def node_pools(nodes: Iterable[Node]) -> dict[str, int]:
     return counts
 
 
-def scale_ups(cluster: Cluster, found: Iterable[Replica]) -> list[str]:
+def scale_ups(found: Iterable[Replica]) -> list[str]:
     """Return what the autoscaler said last about each replica that it grew a pool for."""
-    events = [(each, cluster.events.latest(each.pod.meta.uid, "TriggeredScaleUp")) for each in found]
-    return [f"{each.pod.meta.name}: {event.message}" for each, event in events if event]
+    return [f"{each.pod.meta.name}: {each.scale_up}" for each in found if each.scale_up]
 
 
 def by_alternative(found: Iterable[Replica]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from ansible_collections.inference.dra.plugins.module_utils._core.service_check 
     check_prediction,
     check_replicas,
 )
-from ansible_collections.inference.dra.plugins.module_utils._core.service_report import replicas
+from ansible_collections.inference.dra.plugins.module_utils._core.service_report import replicas, scale_ups
 
 from .dra_objects import ago
 from .service_scene import Scene
@@ -238,7 +238,10 @@ def grown(**options):
 
 
 def test_pools_that_grew_as_predicted_give_no_word():
-    assert on_pools(*grown()) == []
+    scene, prediction = grown()
+    assert on_pools(scene, prediction) == []
+    said = [f"vllm-abc-{name}: pod triggered scale-up" for name in ("c", "d")]
+    assert scale_ups(found(scene)) == said
 
 
 def test_a_pool_that_grew_without_the_autoscalers_word_is_a_note_because_events_are_lossy():
