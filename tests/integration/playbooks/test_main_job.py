@@ -118,6 +118,7 @@ def test_03_setup(bench, google):
     assert not says_the_token(ended.output)
     assert len(google.writes) == 4  # repository, cluster, two node pools
     assert everything(bench)["releases"] == 2
+    assert "are stand-ins of the lab" in " ".join(ended.output.split())
     assert len(built(bench)) == 3
     assert re.search(r"nodes: cpu-pool 1, default-pool \d, gpu-pool 1", ended.output), ended.output
 
