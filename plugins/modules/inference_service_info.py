@@ -33,6 +33,12 @@ options:
   prediction:
     description: What an earlier call returned as RV(prediction). Needs O(plan).
     type: dict
+  parts:
+    description:
+      - Whether to name the other objects with the label C(app) of that name, whether the Deployment exists or not. It takes the right to
+        list them.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - inference.dra.kubernetes.dump
@@ -151,6 +157,11 @@ now:
   description: The time at which it was so.
   returned: success
   type: str
+parts:
+  description: Per kind the names of the other objects of the service, where O(parts) asks for them.
+  returned: success, and where the Deployment does not exist
+  type: dict
+  sample: {ResourceClaimTemplate: [gpu-or-cpu-1f0c9a7e], HorizontalPodAutoscaler: [], PodDisruptionBudget: []}
 forbidden:
   description: Kinds that could not be read for lack of rights.
   returned: success
@@ -175,11 +186,17 @@ from ansible_collections.inference.dra.plugins.module_utils._core.service_report
     scale_ups,
 )
 from ansible_collections.inference.dra.plugins.module_utils._glue.cluster import see
-from ansible_collections.inference.dra.plugins.module_utils._glue.objects import source_from
+from ansible_collections.inference.dra.plugins.module_utils._glue.objects import Source, source_from
 from ansible_collections.inference.dra.plugins.module_utils._glue.platform_versions import platform_versions
-from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, run
+from ansible_collections.inference.dra.plugins.module_utils._glue.result import Module, ModuleFailure, run
 from ansible_collections.inference.dra.plugins.module_utils._glue.spec import dump_spec, kubernetes_spec
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import Resource
+from ansible_collections.inference.dra.plugins.module_utils._ports.resources import (
+    AUTOSCALERS,
+    CLAIM_TEMPLATES,
+    DISRUPTION_BUDGETS,
+)
 
 
 def argument_spec() -> dict[str, Any]:
@@ -189,10 +206,12 @@ def argument_spec() -> dict[str, Any]:
         "plan": {"type": "dict"},
         "replicas": {"type": "int"},
         "prediction": {"type": "dict"},
+        "parts": {"type": "bool", "default": False},
     }
     return kubernetes_spec() | dump_spec() | own
 
 
+PARTS = (CLAIM_TEMPLATES, AUTOSCALERS, DISRUPTION_BUDGETS)
 REQUIRED_BY = {"replicas": ("plan",), "prediction": ("plan",)}
 
 
@@ -200,7 +219,11 @@ def look(module: Module) -> dict[str, Any]:
     namespace, name = module.params["namespace"], module.params["deployment"]
     source, now = source_from(module.params, SystemClock())
     seen = see(source, now, namespace, workloads=True)
-    deployment = seen.deployment(namespace, name)
+    parts = {kind.kind: _names(source, kind, namespace, name) for kind in PARTS if module.params["parts"]}
+    try:
+        deployment = seen.deployment(namespace, name)
+    except ModuleFailure as missing:
+        raise ModuleFailure(str(missing), missing.reason, parts=parts) from missing
     found = replicas(seen.cluster, deployment, seen.replica_sets)
     plan, wanted, expected = (module.params[key] for key in ("plan", "replicas", "prediction"))
     verdicts = list(check_replicas(found, plan)) if plan else []
@@ -223,7 +246,12 @@ def look(module: Module) -> dict[str, Any]:
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "now": now.isoformat(),
         "forbidden": list(seen.forbidden),
+        "parts": parts,
     }
+
+
+def _names(source: Source, kind: Resource, namespace: str, name: str) -> list[str]:
+    return sorted(each["metadata"]["name"] for each in source.read(kind, namespace, {"app": name}))
 
 
 def main() -> None:

@@ -25,11 +25,13 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     SLICES,
     Resource,
 )
+from ansible_collections.inference.dra.plugins.module_utils._ports.resources import (
+    AUTOSCALERS,
+    DISRUPTION_BUDGETS,
+)
 
 pytestmark = pytest.mark.lab
 
-AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
-BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 CRDS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
@@ -66,7 +68,7 @@ def everything(bench) -> Counter[str]:
             for kind in (CLAIMS, SLICES, DEVICE_CLASSES, NODES, PODS)
         }
     )
-    for kind in (DAEMON_SETS, DEPLOYMENTS, AUTOSCALERS, BUDGETS):
+    for kind in (DAEMON_SETS, DEPLOYMENTS, AUTOSCALERS, DISRUPTION_BUDGETS):
         counts[kind.plural] = len(list(bench.api.list(kind)))
     names = [each["metadata"]["name"] for each in bench.api.list(CRDS)]
     counts["definitions of drivers"] = sum(name.endswith("nvidia.com") for name in names)
@@ -76,7 +78,9 @@ def everything(bench) -> Counter[str]:
 
 def optional(bench) -> list[str]:
     """Return what there is beside the service that its role makes only where it is asked for."""
-    return [kind.kind for kind in (AUTOSCALERS, BUDGETS) for _each in bench.api.list(kind, "default")]
+    return [
+        kind.kind for kind in (AUTOSCALERS, DISRUPTION_BUDGETS) for _each in bench.api.list(kind, "default")
+    ]
 
 
 def built(bench) -> set[str]:
@@ -240,7 +244,7 @@ def test_07_an_autoscaler_and_a_disruption_budget_find_the_replicas(bench):
     assert (autoscaler["spec"]["minReplicas"], autoscaler["spec"]["maxReplicas"]) == (1, 4)
     assert autoscaler["status"]["currentReplicas"] == 4
     (budget,) = bench.until(
-        BUDGETS, lambda found: [each["status"].get("expectedPods") for each in found] == [4]
+        DISRUPTION_BUDGETS, lambda found: [each["status"].get("expectedPods") for each in found] == [4]
     )
     assert (budget["spec"]["minAvailable"], budget["status"]["disruptionsAllowed"]) == (2, 2)
 
@@ -262,7 +266,7 @@ def test_07_they_go_when_they_are_no_longer_wanted(bench):
 def test_07_teardown_finds_them_when_they_are_there(bench):
     ended = bench.play("site.yml", "--tags", "vllm", **AUTOSCALED)
     assert ended.status == 0, ended.output
-    assert optional(bench) == [AUTOSCALERS.kind, BUDGETS.kind]
+    assert optional(bench) == [AUTOSCALERS.kind, DISRUPTION_BUDGETS.kind]
 
 
 def test_08_check_mode_lists_what_would_go_and_takes_nothing(bench, google):

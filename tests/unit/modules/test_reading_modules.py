@@ -122,3 +122,32 @@ def test_what_both_modules_about_claims_return_is_described_alike():
     ]
     info, wait = ({key: {**value, "returned": ""} for key, value in each.items()} for each in documented)
     assert {key: wait.get(key) for key in info} == info
+
+
+SERVICE = {"namespace": "default", "now": NOW}
+LABELLED = [
+    {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "labels": "vllm", "name": "second"},
+    {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "labels": "vllm", "name": "first"},
+    {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "labels": "other", "name": "third"},
+    {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "labels": "vllm", "name": "vllm"},
+]
+
+
+def test_the_other_objects_of_a_service_are_named_also_without_its_deployment():
+    objects = [
+        {
+            "apiVersion": each["apiVersion"],
+            "kind": each["kind"],
+            "metadata": {"name": each["name"], "namespace": "default", "labels": {"app": each["labels"]}},
+        }
+        for each in LABELLED
+    ]
+    given = {"objects": objects, "deployment": "vllm", **SERVICE}
+    result = run_module("inference_service_info", parts=True, **given)
+    assert (result["failed"], result["reason"]) == (True, "DeploymentMissing")
+    assert result["parts"] == {
+        "ResourceClaimTemplate": ["first", "second"],
+        "HorizontalPodAutoscaler": [],
+        "PodDisruptionBudget": ["vllm"],
+    }
+    assert run_module("inference_service_info", **given)["parts"] == {}

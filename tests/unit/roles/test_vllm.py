@@ -205,12 +205,25 @@ def test_the_number_of_replicas_is_left_to_an_autoscaler_where_there_is_one():
     ],
 )
 def test_what_is_optional_is_applied_or_taken_away(given, optional):
-    nothing = {"__vllm_templates": {"resources": []}}
-    wanted = evaluated("{{ __vllm_wanted_templates }}", **given, **nothing)
+    parts = {"ResourceClaimTemplate": [], "HorizontalPodAutoscaler": [], "PodDisruptionBudget": []}
+    wanted = evaluated("{{ __vllm_wanted_templates }}", **given, __vllm_there={"parts": parts})
     assert wanted[:3] == ["claim-template.yaml.j2", "deployment.yaml.j2", "service.yaml.j2"]
     assert wanted[3:] == [f"{name}.yaml.j2" for name in optional]
-    unwanted = evaluated("{{ __vllm_unwanted_templates }}", **given)
+    assert evaluated("{{ __vllm_unwanted_templates }}", **given, __vllm_there={"parts": parts}) == []
+    former = parts | {
+        kind: ["vllm", "another"] for kind in ("HorizontalPodAutoscaler", "PodDisruptionBudget")
+    }
+    unwanted = evaluated(
+        "{{ __vllm_unwanted_templates }}", vllm_name="vllm", **given, __vllm_there={"parts": former}
+    )
     assert {*unwanted} == {"disruption-budget.yaml.j2", "autoscaler.yaml.j2"} - {*wanted}
+
+
+def test_a_claim_template_that_is_there_is_left_alone():
+    parts = {"HorizontalPodAutoscaler": [], "PodDisruptionBudget": []}
+    there = {"parts": parts | {"ResourceClaimTemplate": [evaluated("{{ __vllm_template }}")]}}
+    wanted = evaluated("{{ __vllm_wanted_templates }}", __vllm_there=there)
+    assert wanted == ["deployment.yaml.j2", "service.yaml.j2"]
 
 
 def test_placement_keeps_the_order_of_the_alternatives():
