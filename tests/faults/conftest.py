@@ -7,20 +7,34 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
-from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import DEPLOYMENTS, PODS
+from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import (
+    DEPLOYMENTS,
+    PODS,
+    Resource,
+)
 from ansible_collections.inference.dra.tests.integration.lab.labs import dra_lab, running_lab
 from ansible_collections.inference.dra.tests.integration.playbooks.conftest import (
     Bench,
     is_ready,
 )
+from ansible_collections.inference.dra.tests.watched import seen
 
 SPEED = "100"  # GKE gives up on a stocked-out pool after 35 minutes
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A point of a run: a task begins and, where a kind is given, such an object is there."""
+
+    task: str
+    kind: Resource | None = None
+    amid: Callable[[dict], bool] = lambda _object: True
 
 
 @dataclass(frozen=True)
@@ -36,14 +50,18 @@ class FaultyBench(Bench):
         finally:
             self.order("clear")
 
-    def kill_at(self, task: str, playbook: str) -> None:
-        """Run a playbook, and kill it with all that it started as soon as the task begins."""
-        process = self.start(playbook)
+    def kill_at(self, kill: Kill, playbook: str, **variables: object) -> None:
+        """Run a playbook, and kill it with all that it started at that point."""
+        process = self.start(playbook, **variables)
         assert process.stdout
         with process:
-            found = any(task in line for line in process.stdout)
-            os.killpg(process.pid, signal.SIGKILL)
-        assert found, f"no task {task}"
+            try:
+                found = any(kill.task in line for line in process.stdout)
+                if found and kill.kind:
+                    seen(self.api, kill.kind, lambda objects: any(map(kill.amid, objects)), kill.task)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+        assert found, f"no task {kill.task}"
 
     def scale(self, replicas: int) -> None:
         """Have so many replicas, and return when all of them serve."""
