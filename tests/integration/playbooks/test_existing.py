@@ -128,8 +128,11 @@ def test_01_what_has_to_be_given_is_refused_by_name_before_any_write(existing):
     ended = existing.play("site.yml")
     assert (ended.status, ended.changed, ended.failed) == (2, 0, 1), ended.output
     said = " ".join(ended.output.split())
-    assert "inference_image_registry: found the placeholder '<a registry that has the images" in said
-    assert "dra_drivers_noop_chart: found the placeholder '<path or reference of the chart" in said
+    assert "inference_image_registry: found the placeholder '<registry-with-the-images>'" in said
+    assert (
+        "dra_drivers_noop_chart: found the placeholder '<path-or-reference-of-the-chart-dra-driver-noop>'"
+        in said
+    )
     assert list(existing.api.list(DAEMON_SETS)) == []
 
 
