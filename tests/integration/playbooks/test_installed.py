@@ -148,7 +148,33 @@ def test_04_diagnosis_runs_nothing_but_what_was_installed(installed):
     assert all(path.is_relative_to(installed.collections / FULL_NAME) for path in paths), paths
 
 
-def test_05_teardown_leaves_nothing_not_even_the_lab(installed):
+def test_05_traffic_and_the_report_of_it(installed):
+    ended = installed.play("traffic", traffic_requests=1, traffic_max_tokens=4)
+    assert ended.status == 0, ended.output
+    (installed.output / "report.json").unlink()
+    ended = installed.play("report")
+    assert ended.status == 0, ended.output
+    report = json.loads((installed.output / "report.json").read_text())
+    measured = {each["alternative"] for each in report["traffic"]["alternatives"]}
+    assert measured == {"gpu", "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("playbook", "why"),
+    [
+        ("rollout", "every replica is of the present template"),
+        ("return_to_gpu", "no earlier alternative is free"),
+    ],
+    ids=["rollout", "return_to_gpu"],
+)
+def test_06_nothing_is_replaced_where_there_is_no_reason_to(installed, playbook, why):
+    ended = installed.play(playbook, inference_replicas=2)
+    assert ended.status == 0, ended.output
+    assert why in " ".join(ended.output.split())
+    assert " -> " not in ended.output
+
+
+def test_07_teardown_leaves_nothing_not_even_the_lab(installed):
     ended = installed.play("teardown", teardown_lab=True)
     assert ended.status == 0, ended.output
     assert "Nothing is left" in ended.output
