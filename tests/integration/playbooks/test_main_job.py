@@ -174,7 +174,7 @@ def test_06_a_verification_that_finds_another_image_than_planned_fails(bench):
     references = {name: f"registry.example.com/vllm-{name}:2" for name in ("gpu", "cpu")}
     ended = bench.play(str(bench.output / "verify.yml"), inference_image_references=references)
     assert (ended.status, ended.failed) == (2, 1), ended.output
-    assert "registry.example.com/vllm-gpu:2" in " ".join(ended.output.split())
+    assert "registry.example.com/vllm-gpu" in " ".join(ended.output.split())
 
 
 def test_06_diagnosis_finds_nothing_wrong(bench):
