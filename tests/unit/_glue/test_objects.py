@@ -27,7 +27,8 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
 from ansible_collections.inference.dra.tests.unit._ports.api_server import Answer, ApiServer, status
 
 NOW = datetime(2026, 9, 1, 12, tzinfo=timezone.utc)
-NONE = {"namespace": "llm", "names": None, "label_selectors": None, "pods": None, "deployment": None}
+WAYS = ("names", "label_selectors", "drivers", "pods", "deployment")
+NONE = {"namespace": "llm"} | dict.fromkeys(WAYS)
 
 
 class ByPath(ApiServer):

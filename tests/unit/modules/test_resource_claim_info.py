@@ -31,6 +31,7 @@ SELECTIONS = {
     "pod": ({"namespace": "llm", "pods": [ON_CPU]}, {"cpu": 1}),
     "label that no claim has": ({"label_selectors": ["a=b"], "if_none": "ok"}, {}),
     "label that no claim may have": ({"label_selectors": ["a!=b", "!c"]}, {"gpu": 1, "cpu": 1}),
+    "driver whose devices they hold": ({"drivers": ["dra.cpu"]}, {"cpu": 1}),
 }
 
 
