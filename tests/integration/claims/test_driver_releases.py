@@ -107,7 +107,7 @@ def test_a_release_that_an_interrupted_run_left_is_installed_anew(
 def test_an_interrupted_upgrade_leaves_the_revision_before_it(have_driver, api, namespace, releases):
     assert have_driver()[0] == 0
     api.create(SECRETS, record("pending-upgrade", touched=LONG_AGO, revision=2), namespace)
-    code, said = have_driver()
+    code, said = have_driver(dra_drivers_noop_image={"repository": "r.example/noop", "tag": "2"})
     assert code == 0, said
     assert "is pending-upgrade: an interrupted run left it so" in said
     assert releases() == {"1": "superseded", "2": "deployed"}
