@@ -9,7 +9,6 @@ There is no cluster.
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import socket
@@ -168,15 +167,6 @@ def test_where_no_google_is_asked_mistakes_are_refused_before_any_write(inventor
     assert "image of the chart for gpu.nvidia.com: found the tag '0.5.0'; 'v0.5.0' is meant" in said
     assert re.search(r"localhost .* changed=0 .* failed=1 ", said)
     assert not cache.exists()
-
-
-def test_charts_of_an_existing_cluster_are_the_roles_but_for_what_is_gkes():
-    file = ROOT / "inventories/existing/group_vars/inference.yml"
-    theirs = yaml.safe_load((ROOT / "roles/dra_drivers/defaults/main.yml").read_text())["dra_drivers_charts"]
-    ours = copy.deepcopy(yaml.safe_load(file.read_text())["dra_drivers_charts"])
-    assert ours["gpu.nvidia.com"]["values"].pop("nvidiaDriverRoot") == "{{ inference_nvidia_driver_root }}"
-    assert theirs["gpu.nvidia.com"]["values"].pop("nvidiaDriverRoot") == "/home/kubernetes/bin/nvidia"
-    assert ours == theirs
 
 
 def samples() -> dict[str, list[dict]]:
