@@ -93,6 +93,10 @@ options:
       deployment:
         description: The controller behind a gating device, as V(namespace/name); without an available replica pods wait in vain.
         type: str
+      rolled_out:
+        description: Whether all replicas of that controller have to be of its newest specification, and ready.
+        type: bool
+        default: false
       cpu_manager_policy:
         description:
           - The CPU manager policy that the kubelets of the nodes must have. With C(static) a kubelet pins containers itself, beside

@@ -59,6 +59,7 @@ SLICE_REASONS: dict[str, str] = {
     "DriverPodNotReady": "A driver's pod is not ready on a node; an init container may hold it up.",
     "FieldDropped": "A device lacks a field that its driver sets; the API server drops it where a feature "
     "gate is off.",
+    "ControllerRollsOut": "The newest specification of a controller does not run everywhere.",
     "GateWithoutController": "A gating device is offered and no controller runs that opens the gate.",
     "NoTargetNodes": "No node is one of those that a driver is expected on.",
     "NodeSelectionUnknown": "A slice selects its nodes in a way that this version does not know; "

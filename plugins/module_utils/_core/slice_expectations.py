@@ -98,6 +98,7 @@ class Expectation:
     count: Count = "published"
     daemon_set: Name | None = None
     deployment: Name | None = None
+    rolled_out: bool = False
     cpu_manager_policy: str = ""
     allow_no_nodes: bool = False
 
@@ -201,6 +202,7 @@ class _Entry:
             count=given.get("count") or "published",
             daemon_set=self._name("daemon_set"),
             deployment=self._name("deployment"),
+            rolled_out=bool(given.get("rolled_out")),
             cpu_manager_policy=given.get("cpu_manager_policy") or "",
             allow_no_nodes=bool(given.get("allow_no_nodes")),
         )

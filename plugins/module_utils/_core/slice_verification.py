@@ -311,8 +311,9 @@ class _Judge:
         if name is None or self.published.deployments is None:
             return
         deployment = self.published.deployments.get(name)
-        if deployment is None or not deployment.available:
-            state = "does not exist" if deployment is None else deployment.rollout().observed
+        rollout = deployment.rollout() if deployment else None
+        if deployment is None or rollout is None or not deployment.available:
+            state = "does not exist" if rollout is None else rollout.observed
             yield Verdict(
                 "error",
                 "GateWithoutController",
@@ -320,6 +321,15 @@ class _Judge:
                 observed=f"{state}, while {self.wanted.driver} may be allocated",
                 expected="an available replica; else pods wait until the binding timeout",
                 advice="look at the controller's pods, or delete its slice until it runs",
+            )
+        elif self.wanted.rolled_out and rollout.state != "complete":
+            yield Verdict(
+                "error",
+                "ControllerRollsOut",
+                f"Deployment {'/'.join(name)}",
+                observed=rollout.observed,
+                expected="all replicas of the specification that was applied last",
+                advice="look at the controller's newest pods; the former ones go on until these are ready",
             )
 
     def _verdict(self, status: Any, reason: str, observed: str, expected: str = "", **more: Any) -> Verdict:

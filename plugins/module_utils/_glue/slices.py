@@ -89,6 +89,7 @@ def verify_spec() -> dict[str, Any]:
         "count": {"type": "str", "choices": ["free", "published"], "default": "published"},
         "daemon_set": {"type": "str"},
         "deployment": {"type": "str"},
+        "rolled_out": {"type": "bool", "default": False},
         "cpu_manager_policy": {"type": "str", "choices": list(POLICIES)},
         "allow_no_nodes": {"type": "bool", "default": False},
     }

@@ -467,6 +467,18 @@ CONTROLLERS = {
 }
 
 
+def test_a_rollout_has_to_be_complete_only_where_that_is_asked():
+    gate = resource_slice(driver=GATE, pool="all-nodes", node=None, allNodes=True, devices=devices("gate"))
+    wanted = {"driver": GATE, "all_nodes": True, "node_selector": None, "deployment": "system/gate"}
+    under_way = [node(), gate, deployment(availableReplicas=1, readyReplicas=1, replicas=1)]
+    done = [node(), gate, deployment(availableReplicas=1, readyReplicas=1, replicas=1, updatedReplicas=1)]
+    assert [*found(verify(under_way, wanted))] == []
+    assert [reason for reason, _unused in found(verify(under_way, {**wanted, "rolled_out": True}))] == [
+        "ControllerRollsOut"
+    ]
+    assert [*found(verify(done, {**wanted, "rolled_out": True}))] == []
+
+
 @pytest.mark.parametrize(("controller", "reasons"), CONTROLLERS.values(), ids=CONTROLLERS)
 def test_gate_needs_its_controller(controller, reasons):
     gate = resource_slice(driver=GATE, pool="all-nodes", node=None, allNodes=True, devices=devices("gate"))
