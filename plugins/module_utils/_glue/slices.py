@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal
 
 from ansible_collections.inference.dra.plugins.module_utils._core.claims import Claim
 from ansible_collections.inference.dra.plugins.module_utils._core.driver_chain import Publisher
@@ -136,7 +136,7 @@ def patient(source: Source, deadline: Deadline) -> Source:
 
 
 def look(
-    source: Source, expectations: Sequence[Expectation], fail_on: str, clock: Clock
+    source: Source, expectations: Sequence[Expectation], fail_on: Status | Literal["never"], clock: Clock
 ) -> tuple[dict[str, Any], list[Verdict]]:
     """Return how it is now: the module's result, and the verdicts that are as grave as ``fail_on``."""
     reader = Reader(source)
@@ -153,9 +153,7 @@ def look(
         "pools": published.slices.drivers(),
         "forbidden": reader.forbidden,
     }
-    return result, [
-        each for each in verdicts if fail_on != "never" and each.at_least(cast("Status", fail_on))
-    ]
+    return result, [each for each in verdicts if fail_on != "never" and each.at_least(fail_on)]
 
 
 def together(sentences: Sequence[str]) -> str:
