@@ -108,7 +108,7 @@ def test_06_a_condition_that_fails_ends_the_demo_at_once_and_by_name(bench):
     assert "TimedOut" not in said(ended)
 
 
-def test_07_a_driver_that_does_not_come_ends_the_demo_and_is_named(bench):
+def test_07_a_driver_that_does_not_come_ends_demo_and_setup_and_is_named(bench):
     bench.scale(1)
     with bench.fault("driver-crash", driver="*"):
         ended = demo(bench, 3, seconds=30)
@@ -117,6 +117,10 @@ def test_07_a_driver_that_does_not_come_ends_the_demo_and_is_named(bench):
         for words in (said(ended), said(bench.play("playbooks/diagnose.yml"))):
             assert len(set(NO_DRIVER.findall(words))) == 2, words
             assert "it ended before (Error, exit code 1: stopped by an ordered fault)" in words
+        ended = bench.play("site.yml", "--tags", "dra_drivers", dra_drivers_devices_timeout_seconds=5)
+        assert (ended.status, ended.failed) == (2, 1), ended.output
+        assert "Verifying resource slices: " in said(ended)
+        assert "stopped by an ordered fault" in said(ended)
     ended = bench.play("playbooks/report.yml")
     assert ended.status == 0, ended.output
     report = json.loads((bench.output / "report.json").read_text())
