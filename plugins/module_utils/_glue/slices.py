@@ -111,7 +111,7 @@ def verify_slices(module: Module, clock: Clock, say: Callable[[str], None]) -> d
     pause, said = FIRST_PAUSE_SECONDS, ""
     while True:
         result, grave = look(patient(source, deadline), expectations, params["fail_on"], clock)
-        result["waited_seconds"] = round(deadline.elapsed, 1)
+        result["waited_seconds"] = round(deadline.elapsed, 3)
         if not grave:
             return result
         if deadline.expired:
