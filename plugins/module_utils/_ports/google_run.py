@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 # Polls begin quickly and slow down with the age of the operation, to gcloud's five seconds.
 SHORTEST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-SHARE_OF_AGE = 0.1
+SHARE_OF_AGE = 0.06
 # A busy cluster that names no operation, too many requests, a failing server.
 FIRST_BACK_OFF = 1.0
 LONGEST_BACK_OFF = 30.0
