@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 import ansible_collections.inference.dra as collection
-from ansible_collections.inference.dra.lab.lifecycle import wait_listening
-from ansible_collections.inference.dra.lab.processes import Processes, Program
-from ansible_collections.inference.dra.lab.state import free_ports, port_registry
 from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes import DAEMON_SETS, SECRETS
+from ansible_collections.inference.dra.tests.integration.registries import running_registry
 
 pytestmark = pytest.mark.lab
 
@@ -79,7 +77,7 @@ def have_driver(play, namespace, kubeconfig, lab_binaries):
     def run(told=lambda _line: None, **variables):
         given = {"dra_drivers_noop_image": {"repository": "r.example/noop", "tag": "1"}, **variables}
         given = {"dra_drivers_noop_chart": str(SOURCE), "dra_drivers_namespace": namespace, **given}
-        status, said = play("noop", told, **given)
+        status, said = play("chart", told, __dra_drivers_driver="noop", **given)
         return status, " ".join(said.split())
 
     yield run
@@ -169,23 +167,17 @@ def test_a_teardown_finishes_one_that_was_interrupted(have_driver, play, api, na
 def charts(lab_binaries, tmp_path_factory):
     """The chart in a registry: its reference and its digest."""
     directory = tmp_path_factory.mktemp("registry")
-    processes = Processes(directory)
-    with port_registry() as taken:
-        port = free_ports(taken)["registry"]
-        serve = ["registry", "serve", "--disk", str(directory), "--address", f"127.0.0.1:{port}"]
-        processes.start(Program("registry", [str(lab_binaries["crane"]), *serve]))
-        wait_listening(processes, "registry", port)
 
     def helm(*words: str) -> str:
         return subprocess.run(
             [lab_binaries["helm"], *words], check=True, capture_output=True, text=True
         ).stderr
 
-    base = f"oci://127.0.0.1:{port}/charts"
     helm("package", str(SOURCE), "--destination", str(directory))
-    pushed = helm("push", str(directory / f"{CHART}-{VERSION}.tgz"), base, "--plain-http")
-    yield f"{base}/{CHART}", pushed.rpartition("Digest: ")[2].strip()
-    processes.stop(["registry"])
+    with running_registry(lab_binaries["crane"], directory) as host:
+        base = f"oci://{host}/charts"
+        pushed = helm("push", str(directory / f"{CHART}-{VERSION}.tgz"), base, "--plain-http")
+        yield f"{base}/{CHART}", pushed.rpartition("Digest: ")[2].strip()
 
 
 @pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])

@@ -15,12 +15,10 @@ from types import SimpleNamespace
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.inference.dra.lab.lifecycle import wait_listening
-from ansible_collections.inference.dra.lab.processes import Processes, Program
-from ansible_collections.inference.dra.lab.state import free_ports, port_registry
 from ansible_collections.inference.dra.plugins.module_utils._glue import container_image as glue
 from ansible_collections.inference.dra.plugins.module_utils._glue.result import ModuleFailure
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import SystemClock
+from ansible_collections.inference.dra.tests.integration.registries import running_registry
 
 pytestmark = pytest.mark.lab
 
@@ -49,24 +47,8 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def bench(lab_binaries, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("registry")
-    processes = Processes(directory)
-    with port_registry() as taken:
-        port = free_ports(taken)["registry"]
-        host = f"127.0.0.1:{port}"
-        command = [
-            str(lab_binaries["crane"]),
-            "registry",
-            "serve",
-            "--disk",
-            str(directory),
-            "--address",
-            host,
-        ]
-        processes.start(Program("registry", command))
-        wait_listening(processes, "registry", port)
-    yield Bench(host, lab_binaries["crane"])
-    processes.stop(["registry"])
+    with running_registry(lab_binaries["crane"], tmp_path_factory.mktemp("registry")) as host:
+        yield Bench(host, lab_binaries["crane"])
 
 
 @pytest.fixture
