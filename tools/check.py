@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from steps import STEPS, Step
 
 NO_TESTS_COLLECTED = 5
 SKIPPED = -1000  # no process ends with it
+ENDING_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,13 @@ class Outcome:
     def line(self) -> str:
         note = {"none": " (no test yet)", "skip": f" ({self.output})"}.get(self.word, "")
         return f"{self.word:6} {self.step.name:13} {self.seconds:6.1f} s  {self.step.about}{note}"
+
+    def ending(self) -> str:
+        """What says why a step failed, short enough for the end of a log of which only the end is shown."""
+        telling = [
+            line for line in self.output.splitlines() if re.search(r"error|fail|fatal", line, re.IGNORECASE)
+        ]
+        return "\n".join([f"{self.step.name}:", *(f"  {line[:300]}" for line in telling[-ENDING_LINES:])])
 
 
 def run(step: Step, *, show: bool) -> Outcome:
@@ -114,9 +123,11 @@ def main() -> int:
         final = STEPS[wanted.last]
         print(f"run    {final.name:13}           {final.about}", flush=True)
         outcomes.append(run(final, show=True))
-    failed = [outcome.step.name for outcome in outcomes if outcome.failed]
+    failed = [outcome for outcome in outcomes if outcome.failed]
+    for outcome in failed:
+        print(outcome.ending(), file=sys.stderr)
     if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+        print(f"failed: {', '.join(outcome.step.name for outcome in failed)}", file=sys.stderr)
     return int(bool(failed))
 
 

@@ -24,5 +24,7 @@ def running_registry(crane: Path, directory: Path) -> Iterator[str]:
         command = [str(crane), "registry", "serve", "--disk", str(directory), "--address", host]
         processes.start(Program("registry", command))
         wait_listening(processes, "registry", port)
-    yield host
-    processes.stop(["registry"])
+    try:
+        yield host
+    finally:
+        processes.stop(["registry"])
