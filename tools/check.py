@@ -52,9 +52,8 @@ class Outcome:
 
     def ending(self) -> str:
         """What says why a step failed, short enough for the end of a log of which only the end is shown."""
-        telling = [
-            line for line in self.output.splitlines() if re.search(r"error|fail|fatal", line, re.IGNORECASE)
-        ]
+        alarming = re.compile(r"error|fail|fatal", re.IGNORECASE)
+        telling = [line for line in self.output.splitlines() if alarming.search(line)]
         return "\n".join([f"{self.step.name}:", *(f"  {line[:300]}" for line in telling[-ENDING_LINES:])])
 
 
