@@ -193,6 +193,10 @@ services:
   returned: always
   type: dict
   sample: {container.googleapis.com: ENABLED, compute.googleapis.com: DISABLED, artifactregistry.googleapis.com: DISABLED}
+cluster_exists:
+  description: Whether the cluster exists already; null with O(offline=true), and where it could not be asked for.
+  returned: always
+  type: bool
 nodes:
   description: Sizes per pool in all zones together.
   returned: always

@@ -53,6 +53,7 @@ class Preflight:
         self.region = zone[1] if zone else self.location
         self.zones: list[str] = list(params["locations"] or ([self.location] if zone else []))
         self.live: Message | None = None
+        self.cluster_exists: bool | None = None
         self.machines: dict[str, dict[str, Mapping[str, Any]]] = {}
         self.services: dict[str, str] = {}
 
@@ -79,6 +80,7 @@ class Preflight:
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "worst": worst(self.verdicts),
             "services": self.services,
+            "cluster_exists": self.cluster_exists,
             "nodes": {pool["name"]: self._counts(pool).as_dict() for pool in self._all_pools()},
         }
         if self.params["prices"]:
@@ -123,9 +125,12 @@ class Preflight:
         self.verdicts += preflight.service_verdicts(self.services, project)
         if "DISABLED" in map(self.services.get, ("container.googleapis.com", "compute.googleapis.com")):
             return  # whatever else is asked would fail for that
-        self.live = self._readable(
-            "the cluster", lambda: google.cluster(self.location, self.params["cluster"])
+        answer = self._readable(
+            "the cluster", lambda: (google.cluster(self.location, self.params["cluster"]),)
         )
+        if answer is not None:
+            (self.live,) = answer
+            self.cluster_exists = self.live is not None
         self.verdicts += preflight.cluster_verdicts(self.live, self.params["cluster"], self.pools, minimum)
         if self.live is None:
             server = self._readable("the versions", lambda: google.server_config(self.location))

@@ -26,6 +26,7 @@ def test_a_good_plan_offline_asks_nothing(lab):
     result = judged(lab, offline=True)
     assert bad(result) == []
     assert lab.server.requests.reads == lab.writes == 0
+    assert result["cluster_exists"] is None
 
 
 def test_a_good_plan_for_a_new_cluster(lab):
@@ -34,6 +35,7 @@ def test_a_good_plan_for_a_new_cluster(lab):
     reasons = {verdict["reason"] for verdict in result["verdicts"]}
     assert reasons >= {"ApiEnabled", "VersionOffered", "QuotaSufficient", "NetworkFound"}
     assert result["nodes"]["default-pool"] == {"minimum": 3, "initial": 3, "maximum": 3}
+    assert result["cluster_exists"] is False
 
 
 def test_a_good_plan_for_an_existing_cluster(cluster):
@@ -41,6 +43,7 @@ def test_a_good_plan_for_an_existing_cluster(cluster):
     assert bad(result) == []
     assert "ClusterCompatible" in {verdict["reason"] for verdict in result["verdicts"]}
     assert "default-pool" not in result["nodes"]
+    assert result["cluster_exists"] is True
 
 
 PROJECTS = {

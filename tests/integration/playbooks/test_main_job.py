@@ -99,6 +99,16 @@ def test_01_placeholders_are_refused_at_once_and_before_any_write(bench, google)
     assert everything(bench) == Counter()
 
 
+def test_01_a_cluster_for_a_service_without_its_token_is_not_made(bench, google):
+    tokenless = {"inference_token": "", **bench.connection(google_endpoint=google.endpoint)}
+    ended = bench.play("site.yml", **tokenless)
+    assert (ended.status, ended.failed, ended.changed) == (2, 1, 0), ended.output
+    assert "the Secret hf-secret cannot be there" in " ".join(ended.output.split())
+    ended = bench.play("site.yml", "--tags", "preflight,gke_cluster", check=True, **tokenless)
+    assert ended.status == 0, ended.output
+    assert google.writes == []
+
+
 def test_02_check_mode_on_nothing_makes_nothing(bench, google):
     ended = bench.play("site.yml", check=True, **bench.connection(google_endpoint=google.endpoint))
     assert ended.status == 0, ended.output
