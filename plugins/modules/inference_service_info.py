@@ -140,7 +140,7 @@ prediction:
     most: {description: The most of each that do not contradict the prediction., type: dict}
     node_pools: {description: The expected number of nodes of each pool., type: dict}
     largest: {description: The number of nodes that each pool may have., type: dict}
-    nodes: {description: The nodes of the alternatives that there were., type: list, elements: str}
+    nodes: {description: "The nodes of the alternatives that there were, UIDs by name.", type: dict}
     reasons: {description: Why the bounds are apart., type: list, elements: str}
     grows: {description: Whether new nodes are needed for it., type: bool}
 verdicts:

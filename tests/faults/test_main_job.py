@@ -84,7 +84,7 @@ def test_04_with_stock_again_replicas_return_to_gpus(bench):
 
 
 def test_05_a_preemption_in_the_middle_of_the_demo_is_made_good(bench):
-    """The machine goes as soon as a third replica is there."""
+    """The machine goes as soon as a third replica is there, and the record says so."""
 
     def preempt() -> None:
         bench.until(PODS, lambda pods: len(pods) > 2)
@@ -96,6 +96,12 @@ def test_05_a_preemption_in_the_middle_of_the_demo_is_made_good(bench):
     thread.join()
     assert ended.status == 0, ended.output
     assert sum(served_by(bench).values()) == 4
+    record = json.loads((bench.output / "record.json").read_text())
+    gone = {
+        verdict["subject"] for verdict in record["steps"][-1]["verdicts"] if verdict["reason"] == "NodeGone"
+    }
+    assert len(gone) == 1, record["steps"][-1]["verdicts"]
+    assert "cpu-pool" in gone.pop()
     bench.order("clear")
 
 

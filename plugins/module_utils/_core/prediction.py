@@ -38,7 +38,8 @@ class Prediction:
     :param node_pools: the expected number of nodes of each pool of the plan.
     :param largest: the number of nodes that each pool may have.
     :param grows: whether new nodes are needed for it.
-    :param nodes: the nodes of the alternatives that were there.
+    :param nodes: the nodes of the alternatives that were there, UIDs by name; GKE gives the machine that
+        replaces a spot machine the same name.
     :param reasons: why the bounds are apart, one sentence each; empty where they are not.
     """
 
@@ -48,7 +49,7 @@ class Prediction:
     most: Mapping[str, int]
     node_pools: Mapping[str, int] = field(default_factory=dict)
     largest: Mapping[str, int] = field(default_factory=dict)
-    nodes: tuple[str, ...] = ()
+    nodes: Mapping[str, str] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     grows: bool = False
 
@@ -61,7 +62,7 @@ class Prediction:
             "most": dict(self.most),
             "node_pools": dict(self.node_pools),
             "largest": dict(self.largest),
-            "nodes": list(self.nodes),
+            "nodes": dict(self.nodes),
             "reasons": list(self.reasons),
             "grows": self.grows,
         }
@@ -80,7 +81,7 @@ def from_dict(value: Mapping[str, Any]) -> Prediction:
         most=counts["most"],
         node_pools=counts["node_pools"],
         largest=counts["largest"],
-        nodes=tuple(value["nodes"]),
+        nodes={str(name): str(uid) for name, uid in value["nodes"].items()},
         reasons=tuple(value["reasons"]),
         grows=bool(value["grows"]),
     )
@@ -116,7 +117,7 @@ def predict(service: Service, cluster: Cluster, plan: Plan, replicas: int) -> Pr
     placed = [each for each in service.members if each.alternative]
     have = _counts(each.alternative for each in placed)
     pools = list(_pools(cluster, plan, requests))
-    nodes = tuple(node.name for node in plan_nodes(cluster.nodes, plan))
+    nodes = {node.name: node.meta.uid for node in plan_nodes(cluster.nodes, plan)}
     present = {pool.name: pool.present for pool in pools}
     largest = {pool.name: pool.largest for pool in pools}
     if replicas < len(placed):

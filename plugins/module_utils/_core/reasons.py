@@ -204,6 +204,7 @@ SERVICE_REASONS: dict[str, str] = {
     "DisruptionRefused": "A PodDisruptionBudget allowed no replica to be ended.",
     "ImageDiffers": "A replica has not the image of its alternative.",
     "LandedLater": "A replica that was replaced got a later alternative than it had to.",
+    "NodeGone": "A node went while replicas were started: a spot machine was taken back, for example.",
     "NodeOfOtherAlternative": "A replica runs on a node that is not of its alternative.",
     "NotPaused": "A Deployment replaces its replicas by its own strategy, which does not keep their devices.",
     "NotReplaced": "The successor of a replica did not serve in time, or never will.",

@@ -62,6 +62,7 @@ def check_prediction(
             expected="" if as_expected else f"{_counted(prediction.expected)}; {_bounds(prediction)} will do",
             evidence=prediction.reasons,
         )
+    yield from (_gone(name) for name in _went(prediction, nodes))
     ready = node_pools(nodes)
     for name, largest in prediction.largest.items():
         if ready.get(name, 0) > largest:
@@ -71,12 +72,32 @@ def check_prediction(
         yield from _unrecorded_growth(prediction, name, replicas)
 
 
+def _went(prediction: Prediction, nodes: Iterable[Node]) -> list[str]:
+    """Return the names of the nodes that were there at the prediction and are not any more, sorted."""
+    now = {node.name: node.meta.uid for node in nodes}
+    return sorted(name for name, uid in prediction.nodes.items() if now.get(name) != uid)
+
+
+def _gone(node: str) -> Verdict:
+    return Verdict(
+        "warning",
+        "NodeGone",
+        f"Node {node}",
+        observed="gone, with the replicas that ran on it",
+        expected="there, as when the prediction was made",
+        advice="none where a spot machine was taken back or an autoscaler removed it; the replicas were made "
+        "again where there was room. Else look who deleted it",
+    )
+
+
 def _differs(
     prediction: Prediction, replicas: Sequence[Replica], nodes: Sequence[Node], subject: str
 ) -> Verdict:
-    now, then = {node.name for node in nodes}, set(prediction.nodes)
-    gone, come = sorted(then - now), [] if prediction.grows else sorted(now - then)
-    explained = [f"node {name} went" for name in gone] + [f"node {name} came" for name in come]
+    new = (node.name for node in nodes if prediction.nodes.get(node.name) != node.meta.uid)
+    come = [] if prediction.grows else sorted(new)
+    explained = [f"node {name} went" for name in _went(prediction, nodes)] + [
+        f"node {name} came" for name in come
+    ]
     why = [
         f"{replica.pod.meta.name} on {replica.alternative or 'nothing'}: {each.observed}"
         for replica in replicas
@@ -124,8 +145,7 @@ def _pool_size(
         advice = "none where it is taken back after its idle time; else look who resized the pool"
         yield Verdict("warning", "PoolSizeUnexpected", subject, f"{observed}{why}", expected, advice)
     elif ready < wanted:
-        now = {node.name for node in nodes}
-        missing = [f"node {name} went" for name in prediction.nodes if name not in now]
+        missing = [f"node {name} went" for name in _went(prediction, nodes)]
         missing += [f"node {node.name} is not ready" for node in of_pool if not node.ready]
         accounted = len(missing) >= wanted - ready
         if ready and not any(node.name in prediction.nodes for node in of_pool):

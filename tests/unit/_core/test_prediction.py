@@ -209,7 +209,35 @@ def on_pools(scene, prediction):
     """Return what is said about pools: status, reason, pool and what was observed."""
     nodes = plan_nodes(scene.cluster().nodes, scene.plan)
     _numbers, *others = check_prediction(prediction, found(scene), nodes, "Deployment llm/vllm")
-    return [(each.status, each.reason, each.subject.split()[-1], each.observed) for each in others]
+    of_pools = (each for each in others if each.subject.startswith("NodePool "))
+    return [(each.status, each.reason, each.subject.split()[-1], each.observed) for each in of_pools]
+
+
+def taken_back(scene):
+    scene.remove_node("cpu-2")
+
+
+def replaced_under_its_name(scene):
+    scene.nodes[-1]["metadata"]["uid"] = "uid-of-its-successor"
+
+
+@pytest.mark.parametrize(
+    "change", [taken_back, replaced_under_its_name], ids=lambda change: f"C37-{change.__name__}"
+)
+def test_a_node_that_went_is_named_also_where_the_numbers_are_as_predicted(change):
+    scene = scene_of({"gpu": 1, "cpu": 2})
+    prediction = from_dict(predicted(scene, 1).as_dict())
+    scene.replica(*ON_GPU)
+
+    def gone():
+        nodes = plan_nodes(scene.cluster().nodes, scene.plan)
+        numbers, *others = check_prediction(prediction, found(scene), nodes, "Deployment llm/vllm")
+        assert (numbers.status, numbers.reason) == ("ok", "AlternativesAsPredicted")
+        return [(each.status, each.subject) for each in others if each.reason == "NodeGone"]
+
+    assert gone() == []
+    change(scene)
+    assert gone() == [("warning", "Node cpu-2")]
 
 
 def grow(scene, name, where, *, said=True):
