@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import datetime, timezone
 
 import pytest
@@ -30,20 +32,20 @@ def listed(*names: str) -> Answer:
 
 
 class ByPath(ApiServer):
-    """Answers for each plural; the last is repeated. A watch that has no answer left ends the deadline."""
+    """Answers for each plural; the last is held back until the test is over, as a watch without news is."""
 
-    def __init__(self, clock) -> None:
-        self.clock = clock
+    def __init__(self) -> None:
+        self.over = threading.Event()
         self.by_path: dict[str, list[Answer]] = {}
         super().__init__()
 
     def next(self, asked):
         self.asked.append(asked)
         answers = self.by_path[asked.path.rsplit("/", 1)[-1]]
-        if len(answers) == 1:
-            self.clock.sleep(100)  # everything was said: let the deadline pass, so that the threads end
-            return answers[0]
-        return answers.pop(0)
+        if len(answers) > 1:
+            return answers.pop(0)
+        self.over.wait(PATIENCE)
+        return answers[0]
 
 
 @pytest.fixture
@@ -53,8 +55,10 @@ def clock():
 
 @pytest.fixture
 def server(clock):
-    server = ByPath(clock)
+    server = ByPath()
     yield server
+    clock.sleep(100)  # the deadline passes, so that the threads end
+    server.over.set()
     server.end()
 
 
@@ -69,7 +73,9 @@ def watch(server, clock):
 
 def until(watching: Watching, holds) -> None:
     """Wait for changes until the condition holds."""
+    end = time.monotonic() + PATIENCE
     while not holds():
+        assert time.monotonic() < end, "the change never came"
         watching.wait(PATIENCE)
 
 
