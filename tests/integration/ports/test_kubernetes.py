@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
@@ -34,7 +36,9 @@ def within(api):
 
 
 def until(watching: Watching, holds) -> None:
+    end = time.monotonic() + PATIENCE
     while not holds():
+        assert time.monotonic() < end, "the change never came"
         watching.wait(PATIENCE)
 
 
