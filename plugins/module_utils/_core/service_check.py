@@ -93,11 +93,10 @@ def _gone(node: str) -> Verdict:
 def _differs(
     prediction: Prediction, replicas: Sequence[Replica], nodes: Sequence[Node], subject: str
 ) -> Verdict:
-    new = (node.name for node in nodes if prediction.nodes.get(node.name) != node.meta.uid)
-    come = [] if prediction.grows else sorted(new)
-    explained = [f"node {name} went" for name in _went(prediction, nodes)] + [
-        f"node {name} came" for name in come
-    ]
+    explained = [f"node {name} went" for name in _went(prediction, nodes)]
+    if not prediction.grows:
+        new = sorted(node.name for node in nodes if prediction.nodes.get(node.name) != node.meta.uid)
+        explained += [f"node {name} came" for name in new]
     why = [
         f"{replica.pod.meta.name} on {replica.alternative or 'nothing'}: {each.observed}"
         for replica in replicas
@@ -145,7 +144,8 @@ def _pool_size(
         advice = "none where it is taken back after its idle time; else look who resized the pool"
         yield Verdict("warning", "PoolSizeUnexpected", subject, f"{observed}{why}", expected, advice)
     elif ready < wanted:
-        missing = [f"node {name} went" for name in _went(prediction, nodes)]
+        now = {node.name for node in nodes}
+        missing = [f"node {name} went" for name in prediction.nodes if name not in now]
         missing += [f"node {node.name} is not ready" for node in of_pool if not node.ready]
         accounted = len(missing) >= wanted - ready
         if ready and not any(node.name in prediction.nodes for node in of_pool):

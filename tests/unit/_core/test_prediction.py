@@ -342,6 +342,13 @@ def test_fewer_nodes_than_predicted_are_an_error_where_nothing_accounts_for_it()
     assert on_pools(scene, prediction) == [("error", "PoolSizeUnexpected", "gpu-pool", "1 ready nodes")]
 
 
+def test_a_node_that_was_replaced_under_its_name_accounts_for_no_other():
+    scene, prediction = grown()
+    share_a_node(scene)
+    scene.nodes[0]["metadata"]["uid"] = "uid-of-its-successor"
+    assert on_pools(scene, prediction) == [("error", "PoolSizeUnexpected", "gpu-pool", "1 ready nodes")]
+
+
 def test_fewer_nodes_of_a_pool_that_was_empty_are_a_warning_because_what_a_node_holds_was_assumed():
     scene = scene_of({"gpu": 0, "cpu": 1}, ON_CPU)
     prediction = predicted(scene, 3)
