@@ -14,6 +14,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
     Resource,
 )
+from ansible_collections.inference.dra.plugins.module_utils._ports.watching import Watching
 
 
 def seen(
@@ -37,6 +38,14 @@ def seen(
         if holds(list(known.values())):
             return list(known.values())
     raise AssertionError(f"{what}: not within {seconds:g} s; there is {list(known.values())}")
+
+
+def until(watching: Watching, holds: Callable[[], object], seconds: float = 20.0) -> None:
+    """Return as soon as the condition holds, asked again at each change of what is watched."""
+    deadline = Deadline(SystemClock(), seconds)
+    while not holds():
+        assert not deadline.expired, f"the change did not come within {seconds:g} s"
+        watching.wait(deadline.remaining)
 
 
 def open_nodes(api: Kubernetes, *names: str) -> None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ansible_collections.inference.dra.plugins.module_utils._ports.clock import Deadline, SystemClock
@@ -19,6 +17,7 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     NotFound,
 )
 from ansible_collections.inference.dra.plugins.module_utils._ports.watching import Watching
+from ansible_collections.inference.dra.tests.watched import until
 
 pytestmark = pytest.mark.lab
 
@@ -33,13 +32,6 @@ def claim(name: str) -> dict:
 @pytest.fixture
 def within(api):
     return api.within(Deadline(SystemClock(), PATIENCE))
-
-
-def until(watching: Watching, holds) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "the change never came"
-        watching.wait(PATIENCE)
 
 
 def names(watching: Watching) -> set[str]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import datetime, timezone
 
 import pytest
@@ -19,11 +18,12 @@ from ansible_collections.inference.dra.plugins.module_utils._ports.kubernetes im
     Kubernetes,
 )
 from ansible_collections.inference.dra.plugins.module_utils._ports.watching import Watching
+from ansible_collections.inference.dra.tests.watched import until
 
 from .api_server import Answer, ApiServer, event, status
 
 PATIENCE = 20.0
-"""Seconds of real time after which a change that never comes fails the test."""
+"""Seconds of real time for which an answer is held back at most."""
 
 
 def listed(*names: str) -> Answer:
@@ -69,14 +69,6 @@ def watch(server, clock):
         return Watching(api.within(Deadline(clock, seconds)), resources, "ns")
 
     return start
-
-
-def until(watching: Watching, holds) -> None:
-    """Wait for changes until the condition holds."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "the change never came"
-        watching.wait(PATIENCE)
 
 
 def names(watching: Watching, kind: str) -> set[str]:
