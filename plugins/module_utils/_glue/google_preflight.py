@@ -125,12 +125,7 @@ class Preflight:
         self.verdicts += preflight.service_verdicts(self.services, project)
         if "DISABLED" in map(self.services.get, ("container.googleapis.com", "compute.googleapis.com")):
             return  # whatever else is asked would fail for that
-        answer = self._readable(
-            "the cluster", lambda: (google.cluster(self.location, self.params["cluster"]),)
-        )
-        if answer is not None:
-            (self.live,) = answer
-            self.cluster_exists = self.live is not None
+        self._readable("the cluster", lambda: self._look_for_cluster(google))
         self.verdicts += preflight.cluster_verdicts(self.live, self.params["cluster"], self.pools, minimum)
         if self.live is None:
             server = self._readable("the versions", lambda: google.server_config(self.location))
@@ -142,6 +137,10 @@ class Preflight:
             self._judge_network(google)
         self._judge_offers(google)
         self._judge_quota(google)
+
+    def _look_for_cluster(self, google: Google) -> None:
+        self.live = google.cluster(self.location, self.params["cluster"])
+        self.cluster_exists = self.live is not None
 
     def _services(self, google: Google) -> dict[str, str]:
         states = {}
