@@ -53,7 +53,8 @@ class Outcome:
     def ending(self) -> str:
         """What says why a step failed, short enough for the end of a log of which only the end is shown."""
         alarming = re.compile(r"error|fail|fatal", re.IGNORECASE)
-        telling = [line for line in self.output.splitlines() if alarming.search(line)]
+        lines = self.output.splitlines()
+        telling = [line for line in lines if alarming.search(line)] or lines
         return "\n".join([f"{self.step.name}:", *(f"  {line[:300]}" for line in telling[-ENDING_LINES:])])
 
 
@@ -124,7 +125,8 @@ def main() -> int:
         outcomes.append(run(final, show=True))
     failed = [outcome for outcome in outcomes if outcome.failed]
     for outcome in failed:
-        print(outcome.ending(), file=sys.stderr)
+        if outcome.step.name != wanted.last:  # which has just printed all of it
+            print(outcome.ending(), file=sys.stderr)
     if failed:
         print(f"failed: {', '.join(outcome.step.name for outcome in failed)}", file=sys.stderr)
     return int(bool(failed))
